@@ -62,6 +62,15 @@ is_own(const rset_move *m, const rset_located *l)
            d->rank == m->args.world->rank && strcmp(l->name, m->args.local->names[0]) == 0;
 }
 
+static bool
+has_own(const rset_move *m)
+{
+    for (size_t i = 0; i < m->look.found.n && wants(m); i++)
+        if (is_own(m, &m->look.found.at[i]))
+            return true;
+    return false;
+}
+
 /* What is out of the way here need not come from elsewhere. */
 static void
 choose_own(rset_move *m)
@@ -104,24 +113,26 @@ choose(rset_move *m, const rset_records *told)
 }
 
 rset_status
-rset_move_learn_offers(rset_move *m, rset_status before)
+rset_move_learn_offers(rset_move *m, rset_status before, bool *any)
 {
     const rset_move_args *a = &m->args;
-    const bool            any = a->local->dir != NULL && a->local->nfiles > 0;
-    rset_move_question    q = {.args = a, .look = &m->look, .wants = any && wants(m)};
-    rset_records          told;
-    rset_status           st = before;
+    const bool            has_name = a->local->dir != NULL && a->local->nfiles > 0;
+    rset_move_question    q = {
+           .args = a, .look = &m->look, .wants = has_name && wants(m), .news = any};
+    rset_records told;
+    rset_status  st = before;
 
-    if (any)
+    if (has_name)
         q.own = m->own = rset_move_own_holding(a);
-    if (st == RSET_OK && a->gives && any)
+    if (st == RSET_OK && a->gives && has_name)
         st = rset_look_around(&(rset_look_at){.dir = a->local->dir,
                                               .like = a->local->names[0],
                                               .search = a->search,
                                               .host = a->host},
                               &m->look, m->err);
+    *any = *any || (st == RSET_OK && has_own(m));
     st = rset_move_ask(&q, st, &told, m->err);
-    if (st == RSET_OK)
+    if (st == RSET_OK && *any)
         choose(m, &told);
     rset_records_free(&told);
     return st;

@@ -401,12 +401,16 @@ static rset_status
 look(rset_move *m, rset_status own, findings *all)
 {
     const rset_reduction what = {all, sizeof *all, merge_findings};
-    const rset_status    st = rset_move_learn_offers(m, own == RSET_OK ? make_room(m) : own);
+    rset_status          st = own == RSET_OK ? make_room(m) : own;
+    bool                 any = has_changed(m);
 
+    st = rset_move_learn_offers(m, st, &any);
+    if (st != RSET_OK || !any)
+        return st;
     *all = (findings){.taken = m->job.from >= 0 || m->comes_home,
                       .changed = has_changed(m),
                       .news = m->record.ranks > 0 && m->record.generation != m->args.known};
-    return rset_reduce(m->args.world, st, m->args.host, &what, m->err);
+    return rset_reduce(m->args.world, RSET_OK, m->args.host, &what, m->err);
 }
 
 rset_status

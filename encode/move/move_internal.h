@@ -25,6 +25,7 @@ typedef struct rset_move_question {
     const rset_look      *look; /* what this rank gives; borrowed */
     rset_holding          own;
     bool                  wants;
+    bool                 *news; /* as of a rset_keepers_question */
 } rset_move_question;
 rset_status rset_move_ask(const rset_move_question *q, rset_status before, rset_records *told_out,
                           rset_err *err);
@@ -222,7 +223,8 @@ struct rset_move {
 rset_holding rset_move_own_holding(const rset_move_args *args);
 
 /* This rank looks for files of other ranks, says what it has, is told who has its own, and chooses: m->best, from m->job.from or
- * out of the way here. Collective, with this rank's failure so far. RSET_IO: a directory could not be read. */
-rset_status rset_move_learn_offers(rset_move *m, rset_status before);
+ * out of the way here. *any: this rank has changed something; afterwards: any rank has, or may find something to choose. Where none
+ * does, nobody is told anything. Collective, with this rank's failure so far. RSET_IO: a directory could not be read. */
+rset_status rset_move_learn_offers(rset_move *m, rset_status before, bool *any);
 
 #endif

@@ -43,13 +43,17 @@ say_holding(const rset_move_question *q, rset_holding holding, rset_records *sai
                        .holding = holding});
 }
 
+/* It says of which generation it knows. */
 static void
 ask_for_own(const rset_move_question *q, rset_records *said)
 {
+    rset_holding own = q->own;
+
+    own.generation = q->args->known;
     for (int by_name = 0; q->wants && by_name < 2; by_name++)
         rset_keepers_say(
             said, q->args->world,
-            &(rset_saying){.key = key_of(&q->own, by_name != 0), .asks = 1, .holding = q->own});
+            &(rset_saying){.key = key_of(&own, by_name != 0), .asks = 1, .holding = own});
 }
 
 static bool
@@ -109,30 +113,44 @@ is_first(const rset_saying *of_key, size_t i)
     return true;
 }
 
+/* Is it more than that the file is recorded in the generation of which the rank knows? */
+static bool
+is_news(const rset_holding *wish, const rset_holding *one)
+{
+    return (one->facts & RSET_HOLDING_HERE) != 0 ||
+           (one->ranks > 0 && one->newest != wish->generation);
+}
+
 /* What lies in the directory in which it is asked for need not come. */
-static void
+static bool
 answer(const rset_saying *of_key, size_t n, rset_records *out)
 {
+    bool news = false;
+
     for (size_t i = 0; i < n && of_key[i].asks != 0; i++) {
-        const bool first = is_first(of_key, i);
+        const rset_holding *wish = &of_key[i].holding;
+        const bool          first = is_first(of_key, i);
 
         for (size_t k = i; k < n; k++) {
-            const rset_holding *holding = &of_key[k].holding;
-            const bool          recorded = (holding->facts & RSET_HOLDING_HERE) == 0;
+            const rset_holding *one = &of_key[k].holding;
+            const bool          recorded = (one->facts & RSET_HOLDING_HERE) == 0;
 
-            if (of_key[k].asks == 0 &&
-                (recorded || (first && holding->dir != of_key[i].holding.dir)))
-                rset_records_add(out, of_key[i].from, &of_key[k]);
+            if (of_key[k].asks != 0 || !(recorded || (first && one->dir != wish->dir)))
+                continue;
+            rset_records_add(out, of_key[i].from, &of_key[k]);
+            news = news || is_news(wish, one);
         }
     }
+    return news;
 }
 
 rset_status
 rset_move_ask(const rset_move_question *q, rset_status before, rset_records *told_out,
               rset_err *err)
 {
-    const rset_move_args *a = q->args;
-    bool                  own = false;
+    const rset_move_args       *a = q->args;
+    const rset_keepers_question ask = {a->world, a->host, answer, q->news};
+    bool                        own = false;
 
     *told_out = (rset_records){.size = sizeof(rset_saying)};
     if (before == RSET_OK) {
@@ -141,5 +159,5 @@ rset_move_ask(const rset_move_question *q, rset_status before, rset_records *tol
             say_recorded(q, told_out);
         ask_for_own(q, told_out);
     }
-    return rset_keepers_ask(a->world, before, a->host, answer, told_out, err);
+    return rset_keepers_ask(&ask, before, told_out, err);
 }

@@ -34,38 +34,48 @@ by_key(const void *a, const void *b)
 
 /* This rank keeps some keys. */
 static rset_status
-answer_all(rset_keeper answer, const rset_records *heard, rset_records *out, rset_err *err)
+answer_all(rset_keeper answer, const rset_records *heard, rset_records *out, bool *news,
+           rset_err *err)
 {
     rset_saying *all = calloc(heard->n + 1, sizeof *all);
     size_t       first = 0;
 
-    if (all == NULL)
-        return rset_fail(err, RSET_NOMEM, "no memory for what there is of other ranks' files");
-    for (size_t i = 0; i < heard->n; i++) {
+    for (size_t i = 0; all != NULL && i < heard->n; i++) {
         const int from = rset_records_get(heard, i, &all[i]);
 
         all[i].from = from;
     }
-    qsort(all, heard->n, sizeof *all, by_key);
-    for (size_t i = 1; i <= heard->n; i++)
+    if (all != NULL)
+        qsort(all, heard->n, sizeof *all, by_key);
+    for (size_t i = 1; all != NULL && i <= heard->n; i++)
         if (i == heard->n || all[i].key != all[first].key) {
-            answer(&all[first], i - first, out);
+            *news = answer(&all[first], i - first, out) || *news;
             first = i;
         }
     free(all);
-    return RSET_OK;
+    return all != NULL && !out->nomem
+               ? RSET_OK
+               : rset_fail(err, RSET_NOMEM, "no memory for what there is of other ranks' files");
 }
 
 rset_status
-rset_keepers_ask(rset_comm *world, rset_status own, const char *host, rset_keeper answer,
-                 rset_records *said, rset_err *err)
+rset_keepers_ask(const rset_keepers_question *q, rset_status own, rset_records *said, rset_err *err)
 {
     rset_records out = {.size = sizeof(rset_saying)};
-    rset_status  st = rset_route(world, own, host, said, err);
+    rset_status  st = rset_route(q->world, own, q->host, said, err);
+    bool         news = q->news != NULL && *q->news;
 
-    if (st == RSET_OK)
-        st = rset_route(world, answer_all(answer, said, &out, err), host, &out, err);
+    own = st == RSET_OK ? answer_all(q->answer, said, &out, &news, err) : st;
+    if (st == RSET_OK && q->news != NULL) {
+        st = rset_any(q->world, own, q->host, &news, err);
+        own = st;
+        *q->news = news;
+    }
     rset_records_free(said);
+    if (st == RSET_OK && (q->news == NULL || news))
+        st = rset_route(q->world, own, q->host, &out, err);
+    else
+        rset_records_free(&out);
     *said = out;
     return st;
 }

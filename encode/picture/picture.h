@@ -110,12 +110,21 @@ typedef struct rset_saying {
 void rset_keepers_say(rset_records *said, const rset_comm *world, const rset_saying *saying);
 
 /* What was said of one key: those that ask come first, in the order of their ranks; then holdings, equal ones side by side. Adds the
- * answers to *out (rset_records_add). Local. */
-typedef void (*rset_keeper)(const rset_saying *of_key, size_t n, rset_records *out);
+ * answers to *out (rset_records_add). Is any of it news to who asks? Local. */
+typedef bool (*rset_keeper)(const rset_saying *of_key, size_t n, rset_records *out);
+
+typedef struct rset_keepers_question {
+    rset_comm  *world;
+    const char *host;
+    rset_keeper answer;
+    bool *
+        news; /* this rank wants to hear the answers, news or not; afterwards: they were heard, the same on all. NULL: all want to */
+} rset_keepers_question;
 
 /* What all ranks say goes to the keepers, and what they answer comes back, in the place of what was said: rset_saying each. `said`
- * is of that size. Collective, with this rank's failure so far. RSET_NOMEM, RSET_PEER. */
-rset_status rset_keepers_ask(rset_comm *world, rset_status own, const char *host,
-                             rset_keeper answer, rset_records *said, rset_err *err);
+ * is of that size. Where no rank wants the answers, and none is news, they stay where they are. Collective, with this rank's failure so
+ * far. RSET_NOMEM, RSET_PEER. */
+rset_status rset_keepers_ask(const rset_keepers_question *q, rset_status own, rset_records *said,
+                             rset_err *err);
 
 #endif

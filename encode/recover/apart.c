@@ -166,20 +166,27 @@ find_out_apart(rset_openings *o)
     return st;
 }
 
+/* Mostly each rank opens a file of its own, in the one generation that counts, and as many have come as wrote them: then nobody is
+ * behind or apart, and all that was reported holds. */
 rset_status
 rset_recovery_ask(rset_recovery *r)
 {
+    const bool others = r->policy.apart || r->policy.stood_in ||
+                        r->policy.published_ranks != (uint64_t)r->args->world->size;
     rset_openings o = {.r = r};
+    bool          news = false;
     rset_status   st = rset_openings_begin(&o);
 
     if (st == RSET_OK)
-        st = rset_openings_ask(&o);
+        st = rset_openings_ask(&o, others ? NULL : &news);
+    news = news || others;
     r->policy.asked = st == RSET_OK;
     rset_openings_take_newest(&o, true);
-    if (st == RSET_OK)
+    if (st == RSET_OK && news)
         st = find_out_apart(&o);
-    if (st == RSET_OK)
+    if (st == RSET_OK && news)
         rset_recovery_choose(r);
+    r->reported = st == RSET_OK && !news; /* as all have reported */
     rset_openings_free(&o);
     return st;
 }

@@ -175,8 +175,23 @@ is_same(const rset_holding *a, const rset_holding *b)
     return memcmp(a, b, offsetof(rset_holding, by)) == 0;
 }
 
+/* Is anything said of one name but that one rank opens it, in the generation of which it knows? */
+static bool
+is_news(const rset_saying *of_key, size_t n, size_t askers)
+{
+    bool news = askers > 1;
+
+    for (size_t k = askers; askers > 0 && k < n; k++) {
+        const rset_holding *one = &of_key[k].holding;
+        const uint64_t      known = of_key[0].holding.newest;
+
+        news = news || one->generation != known || one->newest != known || one->next != 0;
+    }
+    return news;
+}
+
 /* Each that asks hears how many do, and what there is. */
-static void
+static bool
 answer(const rset_saying *of_key, size_t n, rset_records *out)
 {
     size_t askers = 0;
@@ -189,6 +204,7 @@ answer(const rset_saying *of_key, size_t n, rset_records *out)
             if (k == askers || !is_same(&of_key[k - 1].holding, &of_key[k].holding))
                 rset_records_add(out, of_key[i].from, &(rset_saying){.holding = of_key[k].holding});
     }
+    return is_news(of_key, n, askers);
 }
 
 static rset_status
@@ -215,15 +231,18 @@ take_answers(rset_openings *o, const rset_records *answers)
 }
 
 rset_status
-rset_openings_ask(rset_openings *o)
+rset_openings_ask(rset_openings *o, bool *news)
 {
-    const rset_recover_args *a = o->r->args;
-    rset_records             said = {.size = sizeof(rset_saying)};
-    rset_status              st;
+    const rset_recover_args    *a = o->r->args;
+    const rset_keepers_question q = {a->world, a->host, answer, news};
+    const uint64_t              known = rset_generation_of_code(o->r->standing.counts);
+    rset_records                said = {.size = sizeof(rset_saying)};
+    rset_status                 st;
 
-    rset_keepers_say(&said, a->world, &(rset_saying){.key = o->own.name, .asks = 1});
+    rset_keepers_say(&said, a->world,
+                     &(rset_saying){.key = o->own.name, .asks = 1, .holding = {.newest = known}});
     (void)each(o, true, tell_keeper, &said);
-    st = rset_keepers_ask(a->world, RSET_OK, a->host, answer, &said, o->r->err);
+    st = rset_keepers_ask(&q, RSET_OK, &said, o->r->err);
     if (st == RSET_OK)
         o->failed = take_answers(o, &said);
     rset_records_free(&said);

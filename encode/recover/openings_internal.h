@@ -47,8 +47,10 @@ typedef struct rset_openings {
 rset_status rset_openings_begin(rset_openings *o);
 
 /* Each rank says what it sees of files that some rank opens, and hears what all see of the name that it opens itself: o->heard, not the
- * same on all ranks; of what several see, that one of them does. A failure of this rank alone is left in o->failed. Collective. RSET_NOMEM. */
-rset_status rset_openings_ask(rset_openings *o);
+ * same on all ranks; of what several see, that one of them does. `news` as of a rset_keepers_question: where *news comes to false,
+ * each file is opened by one rank at most, and all that anybody sees of it is of the generation that counts. A failure of this rank
+ * alone is left in o->failed. Collective. RSET_NOMEM. */
+rset_status rset_openings_ask(rset_openings *o, bool *news);
 
 /* What o->own says of generations: the newest of what was heard; `meant`: only of the files that are meant. Local. */
 void rset_openings_take_newest(rset_openings *o, bool meant);

@@ -153,7 +153,7 @@ key_of(int rank)
 }
 
 /* Of each key: who asks comes first, in the order of ranks, and then what there is, equal ones side by side. */
-static void
+static bool
 answer_all(const rset_saying *of_key, size_t n, rset_records *out)
 {
     size_t askers = 0;
@@ -169,6 +169,7 @@ answer_all(const rset_saying *of_key, size_t n, rset_records *out)
     for (size_t i = 0; order && i < askers; i++)
         for (size_t k = askers; k < n; k++)
             rset_records_add(out, of_key[i].from, &of_key[k]);
+    return of_key[0].key == key_of(0);
 }
 
 /* Rank r asks for key r, as rank r + 1 does; and has something of the keys r and r + 2, the first twice. */
@@ -193,7 +194,8 @@ keepers_body(rset_comm *comm, void *arg)
 
         rset_keepers_say(&said, comm, &one);
     }
-    CHECK(rset_keepers_ask(comm, RSET_OK, "", answer_all, &said, &err) == RSET_OK);
+    CHECK(rset_keepers_ask(&(rset_keepers_question){comm, "", answer_all, NULL}, RSET_OK, &said,
+                           &err) == RSET_OK);
     for (size_t i = 0; i < said.n; i++) {
         const int mine = comm->rank, before = (comm->rank + n - 1) % n;
 
@@ -227,7 +229,8 @@ failed_body(rset_comm *comm, void *arg)
     if (comm->rank == 1)
         own = rset_fail(&err, RSET_IO, "a directory could not be listed");
     rset_keepers_say(&said, comm, &(rset_saying){.key = key_of(comm->rank), .asks = 1});
-    CHECK(rset_keepers_ask(comm, own, "", answer_all, &said, &err) == RSET_IO);
+    CHECK(rset_keepers_ask(&(rset_keepers_question){comm, "", answer_all, NULL}, own, &said,
+                           &err) == RSET_IO);
     CHECK(said.n == 0 && strstr(err.text, "could not be listed") != NULL);
     rset_records_free(&said);
 }
@@ -239,6 +242,36 @@ who_has_failed_says_so(void **state)
     run(RANKS, DEADLINE, failed_body, NULL);
 }
 
+/* What is said of key 0 is news: then all hear their answers, or else where one rank wants them. */
+static void
+news_body(rset_comm *comm, void *arg)
+{
+    const int        *how = arg; /* first key that is asked for; rank that wants answers */
+    bool              news = comm->rank == how[1];
+    rset_records      said = {.size = sizeof(rset_saying)};
+    rset_err          err = RSET_ERR_NONE;
+    const rset_saying ask = {.key = key_of(how[0] + comm->rank), .asks = 1};
+    const rset_saying has = {.key = ask.key, .holding = {.rank = comm->rank}};
+    const bool        heard = how[0] == 0 || how[1] >= 0;
+
+    rset_keepers_say(&said, comm, &ask);
+    rset_keepers_say(&said, comm, &has);
+    CHECK(rset_keepers_ask(&(rset_keepers_question){comm, "", answer_all, &news}, RSET_OK, &said,
+                           &err) == RSET_OK);
+    CHECK(news == heard && said.n == (heard ? 1 : 0));
+    rset_records_free(&said);
+}
+
+static void
+answers_that_are_no_news_stay(void **state)
+{
+    static const int hows[][2] = {{0, -1}, {1, -1}, {1, 2}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof hows / sizeof *hows; i++)
+        run(RANKS, DEADLINE, news_body, (void *)(uintptr_t)hows[i]);
+}
+
 int
 main(void)
 {
@@ -248,6 +281,7 @@ main(void)
         cmocka_unit_test(PC2_each_tells_its_share),
         cmocka_unit_test(PC3_in_whatever_order_it_is_said),
         cmocka_unit_test(who_has_failed_says_so),
+        cmocka_unit_test(answers_that_are_no_news_stay),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
