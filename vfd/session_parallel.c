@@ -182,21 +182,49 @@ add_opened(void *into, const void *other)
     sum->rebuilt += more->rebuilt;
 }
 
+static rset_opened
+own_opened(rset_did did)
+{
+    return (rset_opened){.concerned = did > RSET_DID_NOTHING, .rebuilt = did == RSET_DID_REBUILD};
+}
+
+static void
+take_opened(rset_session *session, const rset_opened *sum)
+{
+    session->opened.concerned = sum->concerned;
+    session->opened.rebuilt = sum->rebuilt;
+}
+
 /* All open what is there now, or none does; and hear of how many ranks anything was done. Collective. */
 static rset_status
 begin_use_together(rset_session *session, const rset_identity *verified, const rset_lower *lower,
                    rset_err *err)
 {
-    const rset_team *team = session->team;
-    const rset_did   did = session->opened.did;
-    rset_opened sum = {.concerned = did > RSET_DID_NOTHING, .rebuilt = did == RSET_DID_REBUILD};
+    const rset_team     *team = session->team;
+    rset_opened          sum = own_opened(session->opened.did);
     const rset_reduction what = {&sum, sizeof sum, add_opened};
     const rset_status    st =
         rset_reduce(team->comm, begin_use(session, verified, lower, err), team->host, &what, err);
 
-    session->opened.concerned = sum.concerned;
-    session->opened.rebuilt = sum.rebuilt;
+    take_opened(session, &sum);
     return st;
+}
+
+/* The same in the last step of a recovery. */
+typedef struct restored_use {
+    rset_session     *session;
+    const rset_lower *lower;
+    rset_opened       sum;
+} restored_use;
+
+static rset_status
+begin_use_of_restored(void *arg, const rset_outcome *out, rset_err *err)
+{
+    restored_use       *use = arg;
+    const rset_identity verified = use->session->evidence.data;
+
+    use->sum = own_opened(rset_session_did(out));
+    return begin_use(use->session, &verified, use->lower, err);
 }
 
 /* The content is what it was, and so is what it is called. */
@@ -215,15 +243,17 @@ encode_again(rset_session *session, const rset_agreed *a, rset_err *why)
 
 /* For whoever creates new files over these, in this job or another one, and for the next commit, which keeps what can be had. */
 static void
-note_refusal(const rset_session *session, rset_status st, rset_reason reason)
+note_refusal(rset_session *session, rset_status st, rset_reason reason)
 {
     const bool lost = reason == RSET_REASON_UNRECOVERABLE || reason == RSET_REASON_AHEAD ||
                       reason == RSET_REASON_MIXTURE || reason == RSET_REASON_NEWER ||
                       reason == RSET_REASON_NO_RECORD;
 
-    if (session->dir != NULL && !rset_session_readonly(session) &&
-        (st == RSET_OK || (st == RSET_LOST && lost)))
-        rset_mark_refused(&session->local, &session->evidence, st != RSET_OK);
+    if (session->dir == NULL || rset_session_readonly(session) ||
+        (st != RSET_OK && (st != RSET_LOST || !lost)))
+        return;
+    rset_mark_refused(&session->local, &session->evidence, st != RSET_OK);
+    session->evidence.refused = st != RSET_OK;
 }
 
 /* Where all is in order there is nothing left that could fail on one rank, and nothing to agree on. */
@@ -231,22 +261,25 @@ static rset_status
 recover(rset_session *session, const rset_agreed *a, rset_status before, const rset_lower *lower,
         rset_err *err)
 {
-    const rset_team  *team = session->team;
-    rset_recover_args args = {.world = team->comm,
-                              .local = &session->local,
-                              .evidence = &session->evidence,
-                              .host = team->host,
-                              .before = before,
-                              .content = content_wanted(session, a->reads),
-                              .readonly = rset_session_readonly(session),
-                              .reads = a->reads,
-                              .required = session->config.required,
-                              .fallback = a->fallback,
-                              .keep_changed = session->config.keep_changed,
-                              .stays = session->config.moved == RSET_MOVES_NO,
-                              .copies = session->config.moved == RSET_MOVES_COPY,
-                              .tidy = session->mode != RSET_OPEN_READ,
-                              .own_run = rset_session_is_ours(session)};
+    const rset_team       *team = session->team;
+    rset_recover_args      args = {.world = team->comm,
+                                   .local = &session->local,
+                                   .evidence = &session->evidence,
+                                   .host = team->host,
+                                   .before = before,
+                                   .content = content_wanted(session, a->reads),
+                                   .readonly = rset_session_readonly(session),
+                                   .reads = a->reads,
+                                   .required = session->config.required,
+                                   .fallback = a->fallback,
+                                   .keep_changed = session->config.keep_changed,
+                                   .stays = session->config.moved == RSET_MOVES_NO,
+                                   .copies = session->config.moved == RSET_MOVES_COPY,
+                                   .tidy = session->mode != RSET_OPEN_READ,
+                                   .own_run = rset_session_is_ours(session)};
+    restored_use           restored = {.session = session, .lower = lower};
+    const rset_recover_use use = {
+        begin_use_of_restored, &restored, {&restored.sum, sizeof restored.sum, add_opened}};
     rset_search_list  search;
     rset_long_rebuild rebuild;
     rset_outcome      outcome;
@@ -259,6 +292,7 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
     args.search = search.dirs;
     rset_long_rebuild_begin(&rebuild, team->host);
     args.watch = &rebuild.watch;
+    args.use = session->fallen == 0 ? &use : NULL;
     if (before == RSET_OK)
         args.before = verify_when_read(session, err);
     session->evidence.distrusted =
@@ -291,6 +325,10 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
     rset_session_count_outcome(session, &outcome);
     verify_behind(session, &outcome);
     session->opened.did = rset_session_did(&outcome);
+    if (outcome.in_use) {
+        take_opened(session, &restored.sum);
+        return RSET_OK;
+    }
     return outcome.acted && session->fallen == 0
                ? begin_use_together(session, &verified, lower, err)
                : RSET_OK;

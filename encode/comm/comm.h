@@ -113,6 +113,10 @@ void rset_comm_free(rset_comm *comm);
 rset_status rset_comm_subset(rset_comm *parent, const int *ranks, int n, rset_comm *out,
                              rset_err *err);
 
+/* The same without memory of its own: `ranks`, allocated by the caller, is the view's from now on, and gone where it fails. */
+rset_status rset_comm_subset_of(rset_comm *parent, int *ranks, int n, rset_comm *out,
+                                rset_err *err);
+
 /* *out is a communicator of these ranks of `whole`, as rset_comm_subset makes one, which shares nothing with it but the transport: it is
  * revoked and renewed by itself. No rank may be in two such, and `whole`, which has not been renewed, is not used afterwards. */
 rset_status rset_comm_divide(const rset_comm *whole, const int *ranks, int n, rset_comm *out,

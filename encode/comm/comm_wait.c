@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 /* ---- time ---- */
@@ -146,37 +147,48 @@ rset_comm_free(rset_comm *comm)
     *comm = (rset_comm){0};
 }
 
-/* All but whose subset it is. */
+/* All but whose subset it is. `ranks` becomes out->world, or is freed. */
 static rset_status
-choose(const rset_comm *parent, const int *ranks, int n, rset_comm *out, rset_err *err)
+choose(const rset_comm *parent, int *ranks, int n, rset_comm *out, rset_err *err)
 {
-    int *world = malloc((n > 0 ? (size_t)n : 1) * sizeof *world);
-    int  mine = -1, times = 0;
+    int mine = -1, times = 0;
 
-    if (world == NULL)
-        return rset_fail(err, RSET_NOMEM, "no memory for a set of %d ranks", n);
     for (int i = 0; i < n; i++) {
-        if (ranks[i] < 0 || ranks[i] >= parent->size)
+        const int rank = ranks[i];
+
+        if (rank < 0 || rank >= parent->size)
             times = 2;
         else
-            world[i] = rset_comm_world(parent, ranks[i]);
-        if (ranks[i] == parent->rank) {
+            ranks[i] = rset_comm_world(parent, rank);
+        if (rank == parent->rank) {
             mine = i;
             times++;
         }
     }
     if (times != 1) {
-        free(world);
+        free(ranks);
         return rset_fail(err, RSET_BUG, "a set of %d ranks of %d does not make sense", n,
                          parent->size);
     }
     rset_comm_init(out, parent->transport, parent->self, mine, n, parent->timeout);
-    out->world = world;
+    out->world = ranks;
     return RSET_OK;
 }
 
+static rset_status
+choose_copy(const rset_comm *parent, const int *ranks, int n, rset_comm *out, rset_err *err)
+{
+    int *copy = malloc((n > 0 ? (size_t)n : 1) * sizeof *copy);
+
+    if (copy == NULL)
+        return rset_fail(err, RSET_NOMEM, "no memory for a set of %d ranks", n);
+    if (n > 0)
+        memcpy(copy, ranks, (size_t)n * sizeof *copy);
+    return choose(parent, copy, n, out, err);
+}
+
 rset_status
-rset_comm_subset(rset_comm *parent, const int *ranks, int n, rset_comm *out, rset_err *err)
+rset_comm_subset_of(rset_comm *parent, int *ranks, int n, rset_comm *out, rset_err *err)
 {
     const rset_status st = choose(parent, ranks, n, out, err);
 
@@ -186,9 +198,19 @@ rset_comm_subset(rset_comm *parent, const int *ranks, int n, rset_comm *out, rse
 }
 
 rset_status
+rset_comm_subset(rset_comm *parent, const int *ranks, int n, rset_comm *out, rset_err *err)
+{
+    const rset_status st = choose_copy(parent, ranks, n, out, err);
+
+    if (st == RSET_OK)
+        out->parent = parent;
+    return st;
+}
+
+rset_status
 rset_comm_divide(const rset_comm *whole, const int *ranks, int n, rset_comm *out, rset_err *err)
 {
-    const rset_status st = choose(whole, ranks, n, out, err);
+    const rset_status st = choose_copy(whole, ranks, n, out, err);
 
     if (st != RSET_OK)
         return st;

@@ -25,7 +25,7 @@ own_seat(const rset_recovery *r)
 {
     const rset_local *local = r->args->local;
     const rset_info  *info = r->evidence->header.infos;
-    rset_seat         s = {.set = -1, .member = -1, .rank = -1, .by = r->args->world->rank};
+    rset_seat s = {.set = -1, .member = -1, .rank = -1, .by = r->args->world->rank, .left = -1};
 
     if (local->nfiles > 0)
         s.name = rset_recovery_name_hash(r, rset_path_base(local->names[0]));
@@ -38,8 +38,12 @@ static rset_seat
 recorded_seat(const rset_recovery *r, const rset_info *info)
 {
     const rset_desc *d = &info->desc;
-    rset_seat        s = {
-               .rank = d->rank, .set = d->set, .member = d->member, .members = d->members, .by = -1};
+    rset_seat        s = {.rank = d->rank,
+                          .set = d->set,
+                          .member = d->member,
+                          .members = d->members,
+                          .by = -1,
+                          .left = d->scheme != NULL ? d->scheme->left(d->parity) : -1};
 
     if (info->nfiles > 0) {
         s.name = rset_recovery_name_hash(r, rset_path_base(info->files[0].path));
@@ -62,6 +66,7 @@ send_records(rset_places *p)
     for (int d = 0; d < h->ninfos; d++) {
         s = recorded_seat(r, &h->infos[d]);
         s.by = d == 0 ? r->args->world->rank : -1;
+        s.headed = d == 0;
         if (!rset_places_possible(p, &s))
             return rset_places_misfit(p, r->err);
         rset_places_send(p, s.rank, RSET_SEAT_RECORDED, &s);
@@ -101,8 +106,11 @@ note_record(rset_places *p, int from, const rset_seat *rec)
     seat->set = rec->set;
     seat->member = rec->member;
     seat->members = rec->members;
-    if (rec->by >= 0)
+    seat->left = rec->left > seat->left ? rec->left : seat->left;
+    if (rec->by >= 0) {
         seat->by = rec->by;
+        seat->headed = 1;
+    }
     if (rec->name != 0) {
         seat->name = rec->name;
         seat->path = rec->path;
@@ -123,9 +131,9 @@ take_own_seat(rset_places *p)
 }
 
 static rset_status
-learn_seat(rset_places *p)
+note_records(rset_places *p)
 {
-    rset_status st = rset_places_deliver(p, send_records(p));
+    rset_status st = RSET_OK;
 
     for (size_t i = 0; st == RSET_OK && i < p->got.n; i++) {
         rset_seat rec;
@@ -158,107 +166,171 @@ learn_set(rset_places *p, rset_status own)
     return st;
 }
 
-/* Is something left over that rank 0 has to fit together? The same answer on all ranks. */
-static rset_status
-anything_left(rset_places *p, rset_status own, bool *left_out)
-{
-    const rset_recover_args *a = p->r->args;
-
-    *left_out = !p->seated;
-    for (int m = 0; m < rset_places_members(p); m++)
-        *left_out = *left_out || p->places[m].rank < 0;
-    return rset_any(a->world, own, a->host, left_out, p->r->err);
-}
-
 /* ---- the set ---- */
+
+/* Who has some places of a set. Sent as it is. */
+enum { PART = 16 };
+typedef struct set_part {
+    int32_t members;  /* of the set */
+    int32_t left;     /* as in rset_seat, of all of its seats; -1 where all have their headers */
+    int32_t first;    /* of the members that this part is about */
+    int32_t by[PART]; /* ranks that have their places; -1: there are no more members */
+} set_part;
 
 /* Every member is told who the others are. */
 static rset_status
-send_members(rset_places *p)
+send_members(const rset_places *p, rset_records *parts)
 {
     const int n = rset_places_members(p);
+    int       left = -1;
+    bool      all = true; /* have their headers */
 
-    for (int m = 0; m < n; m++)
+    for (int m = 0; m < n; m++) {
         if (p->places[m].by < 0)
             return rset_fail(p->r->err, RSET_LOST, "%s: member %d of set %d is not known",
                              rset_local_name(p->r->args->local), m, p->places[m].set);
-    for (int to = 0; to < n; to++)
-        for (int m = 0; m < n; m++)
-            rset_places_send(p, p->places[to].by, RSET_SEAT_PLACE, &p->places[m]);
+        left = p->places[m].left > left ? p->places[m].left : left;
+        all = all && p->places[m].headed != 0;
+    }
+    for (int first = 0; first < n; first += PART) {
+        set_part part = {.members = n, .left = all ? -1 : left, .first = first};
+
+        for (int i = 0; i < PART; i++)
+            part.by[i] = first + i < n ? p->places[first + i].by : -1;
+        for (int to = 0; to < n; to++)
+            rset_records_add(parts, p->places[to].by, &part);
+    }
     return RSET_OK;
 }
 
+/* Puts the parts that came together. *n_out: members of the set. False: they do not make one. */
+static bool
+put_together(const rset_records *parts, int room, int *ranks, int *n_out)
+{
+    set_part part;
+    int      n;
+
+    (void)rset_records_get(parts, 0, &part);
+    n = part.members;
+    if (n < 1 || n > room || parts->n != ((size_t)n + PART - 1) / PART)
+        return false;
+    for (int m = 0; m < n; m++)
+        ranks[m] = -1;
+    for (size_t i = 0; i < parts->n; i++) {
+        (void)rset_records_get(parts, i, &part);
+        if (part.members != n || part.first < 0 || part.first >= n || part.first % PART != 0)
+            return false;
+        for (int k = 0; k < PART && part.first + k < n; k++)
+            ranks[part.first + k] = part.by[k];
+    }
+    *n_out = n;
+    return true;
+}
+
+/* What a rank that keeps a set has sent was checked there. Others may wait for this rank in its set from now on: who cannot join it
+ * revokes. */
 static rset_status
-join_set(rset_places *p)
+join_set(rset_places *p, const rset_records *parts)
 {
     rset_recovery *r = p->r;
-    const int      n = (int)p->got.n;
-    int           *ranks = calloc((size_t)n + 1, sizeof *ranks);
-    rset_status    st = RSET_OK;
-    rset_seat      s;
+    rset_comm     *world = r->args->world;
+    set_part       part;
+    int            n, *ranks = p->ranks_of_set;
 
-    if (ranks == NULL)
-        return rset_fail(r->err, RSET_NOMEM, "no memory for a set of %d ranks", n);
-    for (int i = 0; i < n; i++)
-        ranks[i] = -1;
-    for (int i = 0; st == RSET_OK && i < n; i++) {
-        (void)rset_records_get(&p->got, (size_t)i, &s);
-        if (s.members != n || s.member < 0 || s.member >= n || ranks[s.member] >= 0 || s.by < 0 ||
-            s.by >= r->args->world->size)
-            st = rset_places_misfit(p, r->err);
-        else
-            ranks[s.member] = s.by;
+    if (parts->n == 0)
+        return RSET_OK;
+    p->ranks_of_set = NULL;
+    (void)rset_records_get(parts, 0, &part);
+    if (!put_together(parts, p->room, ranks, &n)) {
+        free(ranks);
+        return rset_comm_revoke(world, r->err, "rank %d was sent a set that is none",
+                                rset_comm_world(world, world->rank));
     }
-    if (st == RSET_OK && n > 0)
-        st = rset_comm_subset(r->args->world, ranks, n, &r->set, r->err);
-    r->has_set = st == RSET_OK && n > 0;
-    free(ranks);
+    if (rset_comm_subset_of(world, ranks, n, &r->set, r->err) != RSET_OK)
+        return rset_comm_revoke(world, NULL, "rank %d was sent a set without itself",
+                                rset_comm_world(world, world->rank));
+    r->has_set = true;
+    r->left = part.left;
+    return RSET_OK;
+}
+
+/* So many members may its set have: as many as its seat says, or where rank 0 has fitted it in, any number. */
+static rset_status
+make_room(rset_places *p, bool fitted)
+{
+    const rset_info *info = p->r->evidence->header.infos;
+    const int        size = p->r->args->world->size;
+    const int        own = has_record(p->r) ? info->desc.members : p->seat.members;
+
+    free(p->ranks_of_set);
+    p->room = fitted || own > size ? size : own > 0 ? own : 1;
+    p->ranks_of_set = calloc((size_t)p->room, sizeof *p->ranks_of_set);
+    return p->ranks_of_set != NULL
+               ? RSET_OK
+               : rset_fail(p->r->err, RSET_NOMEM, "no memory for a set of %d ranks", p->room);
+}
+
+/* Nobody waits for a rank that has no room for its set: it says so in the step that would tell it the members. */
+static rset_status
+form_set(rset_places *p, bool fitted, rset_status own)
+{
+    const rset_recover_args *a = p->r->args;
+    rset_records             parts = {.size = sizeof(set_part)};
+    rset_status              st = own;
+
+    if (st == RSET_OK)
+        st = send_members(p, &parts);
+    if (st == RSET_OK)
+        st = make_room(p, fitted);
+    st = rset_route(a->world, st, a->host, &parts, p->r->err);
+    if (st == RSET_OK)
+        st = join_set(p, &parts);
+    rset_records_free(&parts);
     return st;
 }
 
-/* ---- ranks of which nothing is known ---- */
+/* ---- what is left over ---- */
 
-/* What ranks know of the division, added up. */
-typedef struct division {
-    uint64_t sets;  /* the most that a header says there are */
-    uint64_t known; /* sets of which a place is known */
-    uint64_t seen;  /* ranks that have a set */
-} division;
+/* The verdict of a rank that knows of something which rank 0 has to fit together: no failure, and the sets are formed once that is
+ * done. So all hear of it in the step that forms them where nothing is left over. Nothing else in that step has this status. */
+static const rset_status left_over = RSET_ABSENT;
 
-static void
-merge_divisions(void *into, const void *other)
+static bool
+is_left_over(const rset_places *p)
 {
-    division       *a = into;
-    const division *b = other;
+    bool left = !p->seated;
 
-    a->sets = b->sets > a->sets ? b->sets : a->sets;
-    a->known += b->known;
-    a->seen += b->seen;
+    for (int m = 0; m < rset_places_members(p); m++)
+        left = left || p->places[m].rank < 0 || p->places[m].by < 0;
+    return left;
 }
 
-/* All have their sets, or none goes on. A set has two members or more, or it is that of a rank that no set had room for: so
- * where as many ranks as sets are without a record, each of them was left over. Collective. */
 static rset_status
-agree_on_sets(const rset_places *p, rset_status own)
+form_sets(rset_places *p, rset_status own)
+{
+    rset_status st = own;
+
+    if (st == RSET_OK && is_left_over(p))
+        st = rset_fail(p->r->err, left_over, "some places are left over");
+    st = form_set(p, false, st);
+    if (st != left_over)
+        return st;
+    *p->r->err = RSET_ERR_NONE;
+    return form_set(p, true, rset_places_fit(p));
+}
+
+/* ---- the whole ---- */
+
+/* What this rank knows of the division, to be added up with the next reports. */
+static void
+note_division(const rset_places *p)
 {
     rset_recovery   *r = p->r;
     const rset_desc *desc = has_record(r) ? &r->evidence->header.infos[0].desc : NULL;
-    division         d = {desc != NULL ? (uint64_t)desc->sets : 0, p->places != NULL, r->has_set};
-    const rset_reduction what = {&d, sizeof d, merge_divisions};
-    const uint64_t       ranks = (uint64_t)p->ranks;
-    rset_status          st = rset_reduce(r->args->world, own, r->args->host, &what, r->err);
 
-    if (st == RSET_OK)
-        r->was_left_over = !r->has_set && d.sets < ranks && ranks - d.seen == d.sets - d.known;
-    return st;
-}
-
-static rset_status
-form_set(rset_places *p, rset_status own)
-{
-    rset_status st = rset_places_deliver(p, own == RSET_OK ? send_members(p) : own);
-
-    return st == RSET_OK ? agree_on_sets(p, join_set(p)) : st;
+    r->division = (rset_division){.sets = desc != NULL ? (uint64_t)desc->sets : 0,
+                                  .known = p->places != NULL,
+                                  .seen = r->has_set};
 }
 
 rset_status
@@ -269,23 +341,21 @@ rset_recovery_places(rset_recovery *r, rset_status own)
                      .ranks = (int)r->policy.published_ranks,
                      .mail.size = sizeof(rset_seat),
                      .got.size = sizeof(rset_seat),
-                     .seat = {.set = -1, .member = -1, .by = -1}};
-    bool        left = false;
-    rset_status st;
+                     .seat = {.set = -1, .member = -1, .by = -1, .left = -1}};
+    rset_status st = rset_recovery_agree_on_names(r, own);
 
     assert(p.ranks == r->args->world->size); /* R1 */
-    st = rset_recovery_agree_on_names(r, own);
-    if (st != RSET_OK)
-        return st;
     p.own = own_seat(r);
     p.seat.rank = p.me;
-    st = learn_set(&p, learn_seat(&p));
-    st = anything_left(&p, st, &left);
+    st = rset_places_deliver(&p, st == RSET_OK ? send_records(&p) : st);
     if (st == RSET_OK)
-        st = form_set(&p, left ? rset_places_fit(&p) : RSET_OK);
+        st = form_sets(&p, learn_set(&p, note_records(&p)));
+    if (st == RSET_OK)
+        note_division(&p);
     rset_records_free(&p.mail);
     rset_records_free(&p.got);
     free(p.places);
+    free(p.ranks_of_set);
     r->placed = st == RSET_OK;
     return st;
 }
@@ -297,4 +367,6 @@ rset_recovery_forget_places(rset_recovery *r)
     if (r->has_set)
         rset_comm_free(&r->set);
     r->has_set = r->placed = r->was_left_over = false;
+    r->left = 0;
+    r->division = (rset_division){0};
 }

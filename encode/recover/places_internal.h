@@ -23,7 +23,9 @@ typedef struct rset_seat {
     int32_t  rank;                 /* that wrote the file; -1: unknown */
     int32_t  set, member, members; /* its place; -1: nobody recorded it */
     int32_t  by;                   /* rank that has it now, -1: nobody yet */
-    uint64_t name, path;           /* hashes of its file's base name, and of its path; 0: unknown */
+    int32_t  left;       /* infos of left neighbours that a header of its set has; -1: unknown */
+    int32_t  headed;     /* rank `by` has its header */
+    uint64_t name, path; /* hashes of its file's base name, and of its path; 0: unknown */
 } rset_seat;
 
 typedef struct rset_places {
@@ -33,6 +35,8 @@ typedef struct rset_places {
     bool           seated;    /* and its seat is known */
     rset_seat      seat;      /* of the rank that had this one's number */
     rset_seat   *places; /* of the members of the set of that number; owned, NULL: there is none */
+    int         *ranks_of_set; /* room for the ranks of this one's set, `room` of them; owned */
+    int          room;
     rset_records mail, got; /* of rset_seat: to be sent, and what came */
 } rset_places;
 

@@ -37,6 +37,7 @@ typedef struct rset_outcome {
     bool never;    /* with RSET_ABSENT: no rank has any sign of protection, or all was deleted */
     bool copied;   /* this rank: and they stay there, too */
     bool apart;    /* the ranks do not open the files of one job, each its own */
+    bool in_use;   /* all ranks have begun to use their files (rset_recover_use) */
     char moved_from
         [RSET_HOST_NAME]; /* this rank: its files lay there, and were brought here; "" if not */
     char was_on[RSET_HOST_NAME]; /* this rank: where its lost or damaged files were; "" if here */
@@ -57,6 +58,16 @@ typedef struct rset_rebuild_watch {
     void (*begins)(void *arg, const rset_rebuilding *what);
     void *arg;
 } rset_rebuild_watch;
+
+/* What the caller does with its files once they are back, and where that can fail on one rank alone: it is done in the step in which
+ * all agree that they are. */
+typedef struct rset_recover_use {
+    /* Uses this rank's files, which have come back as far as *out says so; its failure is that of all. Fills in sum.value. May be
+     * called again, where all look once more. Local. */
+    rset_status (*begin)(void *arg, const rset_outcome *out, rset_err *err);
+    void          *arg;
+    rset_reduction sum; /* of what all ranks say of it: sum.value, once out->in_use */
+} rset_recover_use;
 
 typedef struct rset_recover_args {
     rset_comm        *world;
@@ -84,6 +95,9 @@ typedef struct rset_recover_args {
         hosted; /* `world` are the ranks that wrote the files: nobody stands in for them once more */
     const char               *host;
     const rset_rebuild_watch *watch; /* NULL: nobody wants to be told */
+    const rset_recover_use         *
+        use; /* NULL on all ranks: the caller begins afterwards. So it does where !out->in_use: nothing had to come back, or more has to
+                 be done for it than that */
     rset_status before; /* this rank's failure so far (its message in *err), or RSET_OK */
 } rset_recover_args;
 

@@ -22,6 +22,13 @@ typedef struct rset_work {
     int64_t  first; /* the lowest of them, plus 1 */
 } rset_work;
 
+/* What ranks know of the division into sets, added up. */
+typedef struct rset_division {
+    uint64_t sets;  /* the most that a header says there are */
+    uint64_t known; /* sets of which a place is known */
+    uint64_t seen;  /* ranks that have a set */
+} rset_division;
+
 typedef struct rset_recovery {
     const rset_recover_args *args;
     rset_err                *err;
@@ -59,11 +66,13 @@ typedef struct rset_recovery {
     int        nmoves;
     rset_move_record heard; /* what others record of this rank's file, which was missing */
     /* who has whose files */
-    bool      by_numbers; /* names were changed, but for the numbers in them */
-    bool      placed;     /* it was found out */
-    rset_comm set;
-    bool      has_set;
-    bool      was_left_over; /* without a set, as no set had room for it (layout.h) */
+    bool          by_numbers; /* names were changed, but for the numbers in them */
+    bool          placed;     /* it was found out */
+    rset_comm     set;
+    bool          has_set;
+    int           left; /* with it: infos of left neighbours that its headers have, where members lack theirs and all know that; else 0 or less */
+    rset_division division;
+    bool          was_left_over; /* without a set, as no set had room for it (layout.h) */
     /* what the sets can have */
     bool          optimistic;
     rset_coverage coverage;
@@ -120,9 +129,19 @@ rset_status rset_recovery_recognise(rset_recovery *r);
 /* What protects it there gets its name, on all ranks where that is so. Local. */
 rset_status rset_recovery_adopt(rset_recovery *r);
 
+/* How the names of files that are recorded differ from those that the records have: of one rank, or merged. Sent as it is. */
+typedef struct rset_name_changes {
+    uint64_t kept, numbered, other;                    /* not; but for numbers; in any other way */
+    uint64_t least_old, most_old, least_new, most_new; /* kinds of those that are `numbered` */
+} rset_name_changes;
+rset_name_changes rset_recovery_own_change(const rset_local *local, const rset_evidence *ev);
+void rset_recovery_merge_changes(rset_name_changes *into, const rset_name_changes *other);
+
 /* By what a file's name is compared with recorded ones. All that have records of their files agree on how names were changed: all
- * or none, with the numbers in them as they were: in that case only numbers count. Collective, before any name is compared, with this
- * rank's failure so far. */
+ * or none, with the numbers in them as they were: in that case only numbers count. The census has found that out; ranks that have to
+ * finish a commit look at what they will have then. Collective, before any name is compared, with this rank's failure so far; nobody
+ * waits for others where no commit has to be finished. */
+void        rset_recovery_take_changes(rset_recovery *r, const rset_name_changes *all);
 rset_status rset_recovery_agree_on_names(rset_recovery *r, rset_status own);
 uint64_t    rset_recovery_name_hash(const rset_recovery *r, const char *base);
 

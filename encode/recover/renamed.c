@@ -100,66 +100,76 @@ rset_adopt_alone(const rset_local *local, rset_evidence *ev, rset_err *err)
 
 /* ---- names ---- */
 
-/* How the names of files that are recorded differ from those that the records have. */
-typedef struct changes {
-    uint64_t kept, numbered, other;                    /* not; but for numbers; in any other way */
-    uint64_t least_old, most_old, least_new, most_new; /* kinds of those that are `numbered` */
-} changes;
-
 static bool
 same_numbers(const rset_kind *a, const rset_kind *b)
 {
     return a->nruns == b->nruns && memcmp(a->runs, b->runs, a->nruns * sizeof a->runs[0]) == 0;
 }
 
-static changes
-own_change(const rset_recovery *r)
+rset_name_changes
+rset_recovery_own_change(const rset_local *local, const rset_evidence *ev)
 {
-    const rset_local *local = r->args->local;
-    const rset_info  *info = r->evidence->header.infos;
-    rset_kind         old, new;
-    uint64_t          old_hash, new_hash;
+    const rset_info *info = ev->header.infos;
+    rset_kind        old, new;
+    uint64_t         old_hash, new_hash;
 
-    if (!r->evidence->has_header || local->nfiles < 1 || info->nfiles < 1)
-        return (changes){.least_old = UINT64_MAX, .least_new = UINT64_MAX};
+    if (!ev->has_header || local->nfiles < 1 || info->nfiles < 1)
+        return (rset_name_changes){.least_old = UINT64_MAX, .least_new = UINT64_MAX};
     rset_kind_of(info->files[0].path, &old);
     rset_kind_of(local->names[0], &new);
     old_hash = rset_name_hash(old.text);
     new_hash = rset_name_hash(new.text);
     if (rset_name_is_recorded_as(local->names[0], rset_path_base(info->files[0].path)))
-        return (changes){.kept = 1, .least_old = UINT64_MAX, .least_new = UINT64_MAX};
-    return (changes){.numbered = same_numbers(&old, &new),
-                     .other = !same_numbers(&old, &new),
-                     .least_old = old_hash,
-                     .most_old = old_hash,
-                     .least_new = new_hash,
-                     .most_new = new_hash};
+        return (rset_name_changes){.kept = 1, .least_old = UINT64_MAX, .least_new = UINT64_MAX};
+    return (rset_name_changes){.numbered = same_numbers(&old, &new),
+                               .other = !same_numbers(&old, &new),
+                               .least_old = old_hash,
+                               .most_old = old_hash,
+                               .least_new = new_hash,
+                               .most_new = new_hash};
+}
+
+void
+rset_recovery_merge_changes(rset_name_changes *into, const rset_name_changes *other)
+{
+    into->kept += other->kept;
+    into->numbered += other->numbered;
+    into->other += other->other;
+    if (other->least_old < into->least_old)
+        into->least_old = other->least_old;
+    if (other->least_new < into->least_new)
+        into->least_new = other->least_new;
+    if (other->most_old > into->most_old)
+        into->most_old = other->most_old;
+    if (other->most_new > into->most_new)
+        into->most_new = other->most_new;
 }
 
 static void
 merge_changes(void *into, const void *other)
 {
-    changes       *a = into;
-    const changes *b = other;
+    rset_recovery_merge_changes(into, other);
+}
 
-    a->kept += b->kept;
-    a->numbered += b->numbered;
-    a->other += b->other;
-    a->least_old = b->least_old < a->least_old ? b->least_old : a->least_old;
-    a->least_new = b->least_new < a->least_new ? b->least_new : a->least_new;
-    a->most_old = b->most_old > a->most_old ? b->most_old : a->most_old;
-    a->most_new = b->most_new > a->most_new ? b->most_new : a->most_new;
+void
+rset_recovery_take_changes(rset_recovery *r, const rset_name_changes *all)
+{
+    r->by_numbers = all->numbered > 0 && all->kept == 0 && all->other == 0 &&
+                    all->least_old == all->most_old && all->least_new == all->most_new;
 }
 
 rset_status
 rset_recovery_agree_on_names(rset_recovery *r, rset_status own)
 {
-    changes              c = own_change(r);
-    const rset_reduction what = {&c, sizeof c, merge_changes};
-    rset_status          st = rset_reduce(r->args->world, own, r->args->host, &what, r->err);
+    rset_name_changes    all = rset_recovery_own_change(r->args->local, r->evidence);
+    const rset_reduction what = {&all, sizeof all, merge_changes};
+    rset_status          st;
 
-    r->by_numbers = st == RSET_OK && c.numbered > 0 && c.kept == 0 && c.other == 0 &&
-                    c.least_old == c.most_old && c.least_new == c.most_new;
+    if (r->all.count[RSET_STATE_COMMITTING] == 0)
+        return own;
+    st = rset_reduce(r->args->world, own, r->args->host, &what, r->err);
+    if (st == RSET_OK)
+        rset_recovery_take_changes(r, &all);
     return st;
 }
 

@@ -62,9 +62,10 @@ look_at_own(rset_recovery *r)
 /* ---- all ---- */
 
 typedef struct last_words {
-    rset_summary all;
-    int64_t      coverage;
-    rset_work    work;
+    rset_summary  all;
+    int64_t       coverage;
+    rset_work     work;
+    rset_division division;
 } last_words;
 _Static_assert(sizeof(last_words) <= sizeof(rset_err), "fits into one message of a reduction");
 
@@ -80,6 +81,9 @@ merge_reports(void *into, const void *other)
     a->work.ranks += b->work.ranks;
     if (a->work.first == 0 || (b->work.first != 0 && b->work.first < a->work.first))
         a->work.first = b->work.first;
+    a->division.sets = b->division.sets > a->division.sets ? b->division.sets : a->division.sets;
+    a->division.known += b->division.known;
+    a->division.seen += b->division.seen;
 }
 
 /* Adds to this rank's report whether its files, if another program has changed them, are wanted as they are. With required=yes not
@@ -102,8 +106,20 @@ static last_words
 own_words(rset_recovery *r)
 {
     say_what_of_changes(r);
-    return (last_words){
-        .all = rset_summarise(&r->mine), .coverage = (int64_t)r->coverage, .work = r->own_work};
+    return (last_words){.all = rset_summarise(&r->mine),
+                        .coverage = (int64_t)r->coverage,
+                        .work = r->own_work,
+                        .division = r->division};
+}
+
+/* A set has two members or more, or it is that of a rank that no set had room for: so where as many ranks as sets are without a
+ * record, each of them was left over. */
+static bool
+was_left_over(const rset_recovery *r, const rset_division *d)
+{
+    const uint64_t ranks = r->policy.published_ranks;
+
+    return r->placed && !r->has_set && d->sets < ranks && ranks - d->seen == d->sets - d->known;
 }
 
 static void
@@ -112,6 +128,7 @@ take_words(rset_recovery *r, const last_words *words)
     r->all = words->all;
     r->coverage = (rset_coverage)words->coverage;
     r->work = words->work;
+    r->was_left_over = was_left_over(r, &words->division);
 }
 
 rset_status
@@ -177,9 +194,10 @@ typedef struct first_words {
     rset_census census;
     uint64_t    least_dir, most_dir; /* numbers of the directories in which they look; 0: in none */
     uint64_t    least_content, most_content; /* of rset_content: what ranks want verified */
-    rset_standing least, most;               /* what their reports are about */
-    uint64_t      unsure;                    /* some rank has nothing to report yet */
-    last_words    reports;
+    rset_standing     least, most;           /* what their reports are about */
+    uint64_t          unsure;                /* some rank has nothing to report yet */
+    rset_name_changes names; /* how files are called now, and were when they were protected */
+    last_words        reports;
 } first_words;
 
 _Static_assert(sizeof(first_words) <= sizeof(rset_err), "fits into one message of a reduction");
@@ -203,6 +221,7 @@ merge_words(void *into, const void *other)
     stretch(&a->least.counts, &a->most.counts, b->least.counts, b->most.counts);
     stretch(&a->least.prepared, &a->most.prepared, b->least.prepared, b->most.prepared);
     a->unsure |= b->unsure;
+    rset_recovery_merge_changes(&a->names, &b->names);
     merge_reports(&a->reports, &b->reports);
 }
 
@@ -264,6 +283,7 @@ rset_recovery_take_census(rset_recovery *r, rset_status own)
     words.census = rset_take_census(a->evidence);
     words.least_content = words.most_content = distrusted ? RSET_CONTENT_ALL : a->content;
     words.least_dir = words.most_dir = number_of_dir(r);
+    words.names = rset_recovery_own_change(a->local, a->evidence);
     if (r->heard.ranks > 0)
         rset_census_note(&words.census, r->heard.generation, (uint64_t)r->heard.ranks, true);
     if (own == RSET_OK)
@@ -274,6 +294,7 @@ rset_recovery_take_census(rset_recovery *r, rset_status own)
     r->census = words.census;
     r->content = (rset_content)words.most_content;
     r->one_dir = words.least_dir != 0 && words.least_dir == words.most_dir;
+    rset_recovery_take_changes(r, &words.names);
     rset_recovery_choose(r);
     r->reported = are_reports_good(r, &words);
     if (r->reported)

@@ -68,7 +68,13 @@ look_without_set(rset_recovery *r)
 
     r->mine.facts |= RSET_FACT_BARE | (stays ? RSET_FACT_UNVERIFIED : RSET_FACT_DAMAGED);
     r->coverage = stays ? RSET_COVERAGE_UNVERIFIED : RSET_COVERAGE_NOT;
-    if (!stays)
+}
+
+/* Why it is lost, once it is known whether there was a set. */
+static void
+explain_without_set(rset_recovery *r)
+{
+    if (r->mine.state != RSET_STATE_UNKNOWN)
         (void)rset_fail(&r->rep.why, RSET_LOST,
                         "the file of rank %d is lost together with all that was recorded of it%s",
                         r->args->world->rank, r->was_left_over ? RSET_WAS_LEFT_OVER : "");
@@ -118,6 +124,7 @@ look(rset_recovery *r)
         .by_path = !r->hosted, /* else stand_in.c has seen to that */
         .optimistic = r->optimistic,
         .cramped = r->cramped,
+        .left = r->left,
         .host = r->args->host,
         .why = RSET_ERR_NONE};
     r->mine.facts &= ~(unsigned)RSET_FACT_UNREAD;
@@ -128,7 +135,10 @@ look(rset_recovery *r)
         look_without_set(r);
     if (r->has_set && st == RSET_OK)
         r->own_work = work_of(r);
-    return rset_recovery_sum_up(r, st);
+    st = rset_recovery_sum_up(r, st);
+    if (st == RSET_OK && !r->has_set)
+        explain_without_set(r);
+    return st;
 }
 
 rset_status
@@ -282,6 +292,49 @@ tell_watch(const rset_recovery *r)
         watch->begins(watch->arg, &what);
 }
 
+/* For whoever asks what became of this rank's files. */
+static void
+note_what_was_done(rset_recovery *r)
+{
+    r->out->acted = true;
+    r->out->action = rset_act(&r->decision, &r->mine);
+    r->out->lost = (r->mine.facts & RSET_FACT_MISSING) != 0;
+    r->out->altered = r->rep.altered;
+    r->out->altered.own = r->args->own_run;
+    r->out->aside = r->rep.aside;
+}
+
+/* True if nothing is left to do once these files have come back: nothing that was moved may have to go again, nothing is encoded
+ * again, and nothing beside them removed. The same on all. */
+static bool
+is_all(const rset_recovery *r)
+{
+    return r->nmoves == 0 && !r->adopted && (r->all.facts & RSET_FACT_ORPHANS) == 0 &&
+           r->decision.protection == RSET_PROTECTION_VALID;
+}
+
+/* All files have their names, on all ranks; where that is all, each rank begins to use its own, and all hear of that in the same
+ * step. */
+static rset_status
+end_together(rset_recovery *r, rset_status own)
+{
+    const rset_recover_args *a = r->args;
+    const rset_recover_use  *use = a->use;
+    rset_status              st = own;
+
+    if (use == NULL || !is_all(r))
+        return rset_agree(a->world, st, a->host, r->err);
+    if (st == RSET_OK)
+        st = use->begin(use->arg, r->out, r->err);
+    st = rset_reduce(a->world, st, a->host, &use->sum, r->err);
+    r->out->in_use = st == RSET_OK;
+    if (st != RSET_OK) {
+        r->out->action = RSET_ACTION_NOTHING;
+        r->out->lost = false;
+    }
+    return st;
+}
+
 rset_status
 rset_recovery_restore(rset_recovery *r)
 {
@@ -317,10 +370,8 @@ rset_recovery_restore(rset_recovery *r)
         note_where_it_was(r);
     if (r->has_set)
         st = rset_repair_publish(&r->rep, &r->out->replaced, r->err);
-    r->out->altered = r->rep.altered;
-    r->out->altered.own = a->own_run;
-    r->out->aside = r->rep.aside;
-    return rset_agree(a->world, st, a->host, r->err);
+    note_what_was_done(r);
+    return end_together(r, st);
 }
 
 void

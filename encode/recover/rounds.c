@@ -73,9 +73,6 @@ never(rset_recovery *r)
 static rset_status
 restored(rset_recovery *r, const rset_summary *before)
 {
-    r->out->acted = true;
-    r->out->action = rset_act(&r->decision, &r->mine);
-    r->out->lost = (r->mine.facts & RSET_FACT_MISSING) != 0;
     r->out->protected_ = r->decision.protection == RSET_PROTECTION_VALID;
     r->out->unread = r->out->protected_ && r->content != RSET_CONTENT_ALL;
     r->out->reprotect = r->decision.protection == RSET_PROTECTION_REENCODE;

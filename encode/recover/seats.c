@@ -63,8 +63,12 @@ rset_places_fill(rset_places *p, const rset_seat *s)
         if (p->places == NULL)
             return rset_fail(p->r->err, RSET_NOMEM, "no memory for a set of %d ranks", s->members);
         for (int m = 0; m < s->members; m++)
-            p->places[m] = (rset_seat){
-                .set = s->set, .member = m, .members = s->members, .rank = -1, .by = -1};
+            p->places[m] = (rset_seat){.set = s->set,
+                                       .member = m,
+                                       .members = s->members,
+                                       .rank = -1,
+                                       .by = -1,
+                                       .left = -1};
     }
     if (p->places[s->member].rank >= 0 && p->places[s->member].rank != s->rank)
         return rset_places_misfit(p, p->r->err);

@@ -31,6 +31,8 @@ typedef struct rset_repair {
                                      other files the blocks that are read */
     bool cramped; /* a file of this member had no room beside what it replaces: damaged data is
                              laid over, and redundancy is done without; other members may have room */
+    int  left; /* infos of left neighbours that headers of this set have, where members lack theirs, and all know that before they have looked;
+                             else 0 or less */
     const char *host;
     /* found by rset_repair_look, of this member */
     bool damaged; /* its data is not as recorded, nor what the undo journal leads back to */

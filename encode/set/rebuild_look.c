@@ -118,12 +118,13 @@ list_infos(rset_repair *rep, const seat *seats, rset_exchange *x)
 
     for (int m = 0; m < n; m++) {
         for (int d = 0; !seats[m].has && d <= left; d++) {
-            int y = (m - d + n) % n, p = provider(rep, seats, y);
+            int        y = (m - d + n) % n, p = provider(rep, seats, y);
+            rset_info *into = rep->header.infos != NULL ? &rep->header.infos[d] : NULL;
 
             if (p == me)
                 rset_exchange_send(x, m, &rep->evidence->header.infos[(me - y + n) % n]);
             else if (m == me && p >= 0)
-                rset_exchange_take(x, p, &rep->header.infos[d]);
+                rset_exchange_take(x, p, into);
             else if (m == me)
                 rep->has_infos = false;
         }
@@ -150,23 +151,33 @@ begin_header(rset_repair *rep, bool has, rset_err *err)
     return has ? copy_own_header(rep, err) : RSET_OK;
 }
 
-/* Where some members lack theirs. `own`: this member's failure so far. */
+/* Room for what a member is told of its own and its left neighbours' files, and tells each of those that lack that. */
 static rset_status
-hand_out_infos(rset_repair *rep, const seat *seats, rset_status own, rset_err *err)
+make_room(int left, rset_exchange **x, rset_err *err)
 {
-    const int      left = rep->shape.scheme->left(rep->shape.parity);
-    rset_exchange *x = NULL;
-    rset_status    st = own;
+    return rset_exchange_new((left + 1) * (left + 2), x, err);
+}
 
-    if (st == RSET_OK) /* of each that lacks its own, and what it is to be told */
-        st = rset_exchange_new((left + 1) * (left + 2), &x, err);
-    st = rset_agree(rep->set, st, rep->host, err);
-    if (st == RSET_OK) {
-        list_infos(rep, seats, x);
-        st = rset_exchange_run(x, rep->set, true, RSET_OK, rep->host, err);
+/* Where some members lack theirs. `own`: this member's failure so far. *x: room that all have already, or NULL on all. */
+static rset_status
+hand_out_infos(rset_repair *rep, const seat *seats, rset_status own, rset_exchange **x,
+               rset_err *err)
+{
+    const int   left = rep->shape.scheme->left(rep->shape.parity);
+    const bool  has_room = *x != NULL && left <= rep->left;
+    rset_status st = own;
+
+    if (!has_room) {
+        rset_exchange_free(*x);
+        *x = NULL;
+        if (st == RSET_OK)
+            st = make_room(left, x, err);
+        st = rset_agree(rep->set, st, rep->host, err);
+        if (st != RSET_OK)
+            return st;
     }
-    rset_exchange_free(x);
-    return st;
+    list_infos(rep, seats, *x);
+    return rset_exchange_run(*x, rep->set, true, st, rep->host, err);
 }
 
 /* The descriptors that came from neighbours must be this member's. */
@@ -205,7 +216,7 @@ check_path(const rset_repair *rep, const seat *seats, rset_err *err)
 }
 
 static rset_status
-find_infos(rset_repair *rep, const seat *seats, rset_err *err)
+find_infos(rset_repair *rep, const seat *seats, rset_exchange **x, rset_err *err)
 {
     bool        all = true;
     rset_status st = begin_header(rep, seats[rep->set->rank].has != 0, err);
@@ -213,7 +224,7 @@ find_infos(rset_repair *rep, const seat *seats, rset_err *err)
     for (int m = 0; m < rep->set->size; m++)
         all = all && seats[m].has;
     if (!all)
-        st = hand_out_infos(rep, seats, st, err);
+        st = hand_out_infos(rep, seats, st, x, err);
     if (st == RSET_OK)
         st = check_infos(rep, err);
     return st == RSET_OK ? check_path(rep, seats, err) : st;
@@ -334,12 +345,17 @@ verify_own(rset_repair *rep, bool has, rset_err *err)
 
 /* ---- all ---- */
 
+/* Members that know before they have looked how much they may have to tell each other make room for it, and say in their first step
+ * whether they have it. More than a little is allocated only where it is needed. */
+enum { LEFT_LITTLE = 8 };
+
 rset_status
 rset_repair_look(rset_repair *rep, rset_err *err)
 {
-    size_t      n = (size_t)rep->set->size;
-    seat        mine = own_seat(rep), *seats = calloc(n, sizeof *seats);
-    rset_status st = RSET_OK;
+    size_t         n = (size_t)rep->set->size;
+    seat           mine = own_seat(rep), *seats = calloc(n, sizeof *seats);
+    rset_exchange *x = NULL;
+    rset_status    st = RSET_OK;
 
     rep->source = *rep->local;
     rep->length = calloc(n, sizeof *rep->length);
@@ -347,17 +363,20 @@ rset_repair_look(rset_repair *rep, rset_err *err)
     rep->was = calloc(n, sizeof *rep->was);
     if (seats == NULL || rep->length == NULL || rep->health == NULL || rep->was == NULL)
         st = rset_fail(err, RSET_NOMEM, "no memory for %zu members", n);
+    else if (rep->left > 0 && rep->left <= LEFT_LITTLE)
+        st = make_room(rep->left, &x, err);
     st = rset_gather_fixed(rep->set, st, rep->host,
                            &(rset_share){.bytes = &mine, .len = sizeof mine}, seats, err);
     if (st == RSET_OK)
         st = agree_on_set(rep, seats, err); /* the same answer on all members */
     if (st == RSET_OK) {
         rep->shape.length = rep->length;
-        st = find_infos(rep, seats, err);
+        st = find_infos(rep, seats, &x, err);
         if (st == RSET_OK)
             st = verify_own(rep, mine.has != 0, err);
         st = rset_repair_share(rep, st, err);
     }
+    rset_exchange_free(x);
     free(seats);
     return st;
 }

@@ -217,29 +217,54 @@ job_body_protect(rset_comm *world, void *arg)
         j->after(world->rank, j->arg);
 }
 
+typedef struct user {
+    job     *j;
+    int      rank;
+    uint64_t used; /* by so many */
+} user;
+
+static rset_status
+begin_use(void *arg, const rset_outcome *out, rset_err *err)
+{
+    user *u = arg;
+
+    (void)out;
+    u->used = 1;
+    return u->j->use(u->j, u->rank, err);
+}
+
+static void
+add_used(void *into, const void *other)
+{
+    *(uint64_t *)into += *(const uint64_t *)other;
+}
+
 void
 job_recover_rank(rset_comm *world, job *j)
 {
-    job_rank         *k = &j->ranks[world->rank];
-    rset_dir         *dir = NULL;
-    rset_local        local;
-    rset_recover_args args = {.world = world,
-                              .local = &local,
-                              .evidence = &k->evidence,
-                              .content = (j->by_size >> world->rank & 1) == 0 ? j->content
-                                                                              : RSET_CONTENT_NONE,
-                              .own_run = j->own_run,
-                              .keep_changed = j->keep_changed,
-                              .undelete = j->undelete,
-                              .reads = j->reads,
-                              .readonly = j->readonly,
-                              .stays = j->stays,
-                              .copies = j->copies,
-                              .search = j->search,
-                              .tidy = !j->leave_orphans,
-                              .required = j->required,
-                              .watch = j->watch,
-                              .host = host_of(k)};
+    job_rank              *k = &j->ranks[world->rank];
+    user                   one = {j, world->rank, 0};
+    const rset_recover_use use = {begin_use, &one, {&one.used, sizeof one.used, add_used}};
+    rset_dir              *dir = NULL;
+    rset_local             local;
+    rset_recover_args      args = {.world = world,
+                                   .local = &local,
+                                   .evidence = &k->evidence,
+                                   .content = (j->by_size >> world->rank & 1) == 0 ? j->content
+                                                                                   : RSET_CONTENT_NONE,
+                                   .own_run = j->own_run,
+                                   .keep_changed = j->keep_changed,
+                                   .undelete = j->undelete,
+                                   .reads = j->reads,
+                                   .readonly = j->readonly,
+                                   .stays = j->stays,
+                                   .copies = j->copies,
+                                   .search = j->search,
+                                   .tidy = !j->leave_orphans,
+                                   .required = j->required,
+                                   .watch = j->watch,
+                                   .use = j->use != NULL ? &use : NULL,
+                                   .host = host_of(k)};
 
     k->err = RSET_ERR_NONE;
     args.before = look_first(k, &dir);
@@ -248,6 +273,7 @@ job_recover_rank(rset_comm *world, job *j)
     k->asks = args.before != RSET_OK || rset_evidence_asks(&k->evidence) ||
               (k->nfiles > 0 && !rset_dir_has_file(dir, k->names[0]));
     k->st = rset_recover(&args, &k->out, &k->err);
+    k->used = k->out.in_use ? one.used : 0;
     k->sent = world->sent_bytes;
     k->messages = world->sent_messages;
     rset_dir_close(dir);

@@ -33,6 +33,7 @@ typedef struct job_rank {
     rset_evidence evidence; /* as recover left it */
     uint64_t      sent;     /* recover: bytes that it has sent */
     uint64_t      messages; /* protect, recover: how many it has sent */
+    uint64_t used; /* recover: so many ranks have said in the last step that they use their files */
 } job_rank;
 
 typedef struct job {
@@ -59,7 +60,11 @@ typedef struct job {
     bool                      reads;    /* recover for ranks that only read */
     bool                      readonly; /* recover may write nothing */
     const rset_rebuild_watch *watch;    /* recover tells this one; or NULL */
-    double                    timeout;
+    rset_status (*use)(
+        struct job *j, int rank,
+        rset_err
+            *err); /* what rank `rank` does with its file in the last step of recover; or NULL */
+    double timeout;
     void (*before)(int rank, void *arg); /* called in each thread at its start, may be NULL */
     void (*after)(int rank, void *arg);  /* and at its end, when what came out is in ranks[] */
     void *arg;

@@ -411,6 +411,7 @@ bad_subset_body(rset_comm *comm, void *arg)
     CHECK(rset_comm_subset(comm, outside, 2, &set, NULL) == RSET_BUG);
     CHECK(rset_comm_subset(comm, without, 1, &set, NULL) == RSET_BUG);
     CHECK(rset_comm_subset(comm, NULL, 0, &set, NULL) == RSET_BUG);
+    CHECK(rset_comm_subset_of(comm, calloc(1, sizeof(int)), 0, &set, NULL) == RSET_BUG);
     CHECK(!comm->dead);
 }
 

@@ -249,18 +249,36 @@ typedef struct reading {
     bool reads; /* no rank opens its file to change it */
 } reading;
 
+static void
+add_used(void *into, const void *other)
+{
+    *(uint64_t *)into += *(const uint64_t *)other;
+}
+
+static rset_status
+begin_use(void *arg, const rset_outcome *out, rset_err *err)
+{
+    actor *a = arg;
+
+    (void)out;
+    return rset_survey_again(a->file.dir, a->file.prefix, a->file.base, &a->evidence, err);
+}
+
 /* As rset_session_resolve_parallel does. */
 static bool
 open_and_recover(actor *a, const reading *how)
 {
-    const bool    lost = how->lost;
-    rset_proposal p = {
-        .op = RSET_RENDEZVOUS_OPEN, .bits = BIT_READER, .needs_all = lost, .reads = how->reads};
+    const bool             lost = how->lost;
+    uint64_t               used = 1;
+    const rset_recover_use use = {begin_use, a, {&used, sizeof used, add_used}};
+    rset_proposal          p = {
+                 .op = RSET_RENDEZVOUS_OPEN, .bits = BIT_READER, .needs_all = lost, .reads = how->reads};
     rset_recover_args args = {.world = a->world,
                               .local = &a->file.local,
                               .evidence = &a->evidence,
                               .content = RSET_CONTENT_DATA,
                               .reads = how->reads,
+                              .use = &use,
                               .host = a->host};
     rset_outcome      outcome = {0};
     uint64_t          nonce = 0;
@@ -268,10 +286,8 @@ open_and_recover(actor *a, const reading *how)
 
     if (!open_file(a) || !meet(a, &p, &nonce) || rset_recover(&args, &outcome, &a->err) != RSET_OK)
         return false;
-    if (outcome.acted) {
-        st = rset_survey_again(a->file.dir, a->file.prefix, a->file.base, &a->evidence, &a->err);
-        st = rset_agree(a->world, st, a->host, &a->err);
-    }
+    if (outcome.acted && !outcome.in_use)
+        st = rset_agree(a->world, begin_use(a, &outcome, &a->err), a->host, &a->err);
     if (st == RSET_OK && (outcome.replaced != lost || !outcome.protected_))
         st = rset_fail(&a->err, RSET_BUG, "recovery did not do what it should: %s",
                        rset_reason_name(outcome.reason));
