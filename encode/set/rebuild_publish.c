@@ -173,15 +173,32 @@ rset_repair_writes(const rset_repair *rep)
     return rep->writable && (rep->changed || rep->data_out || rep->redundancy_out || rep->desc_out);
 }
 
+static uint64_t
+bad_bytes(const rset_ranges *bad, uint64_t length)
+{
+    uint64_t bytes = 0, until;
+
+    for (uint64_t off = 0; off < length; off = until) {
+        const bool is = rset_ranges_cover(bad, off, &until);
+
+        until = until < length ? until : length;
+        bytes += is ? until - off : 0;
+    }
+    return bytes;
+}
+
 uint64_t
 rset_repair_bytes(const rset_repair *rep)
 {
     const int me = rep->set->rank;
+    uint64_t  data = 0;
 
     if (!rep->writable)
         return 0;
-    return (rep->data_out ? rep->length[me] : 0) +
-           (rep->redundancy_out ? rset_shape_payload(&rep->shape, me) : 0);
+    if (rep->data_out)
+        data = rset_over_can(rep) ? bad_bytes(&rep->health[me].data, rep->length[me])
+                                  : rep->length[me];
+    return data + (rep->redundancy_out ? rset_shape_payload(&rep->shape, me) : 0);
 }
 
 /* The name leads to what was verified, and not to what another process has made of it at the same time. */

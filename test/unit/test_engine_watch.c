@@ -3,6 +3,10 @@
 #include "twice.h"
 #include "twice_change.h"
 
+#include "common/crc64.h"
+#include "names/names.h"
+
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -126,6 +130,47 @@ damage_and_lost_redundancy_are_told_apart(void **state)
     twice_close(&w);
 }
 
+/* Nothing fits beside the damaged file. */
+static ssize_t
+full_pwrite(int fd, const void *buf, size_t len, off_t off)
+{
+    char          link[64], path[4096];
+    const ssize_t n = (snprintf(link, sizeof link, "/proc/self/fd/%d", fd),
+                       readlink(link, path, sizeof path - 1));
+
+    path[n > 0 ? n : 0] = '\0';
+    if (strstr(path, RSET_SUFFIX_FIX) == NULL)
+        return rset_sys_posix.pwrite(fd, buf, len, off);
+    errno = ENOSPC;
+    return -1;
+}
+
+/* First the whole file; then, as there is no room for that, what is bad of it, which is written over it. */
+static void
+only_bad_blocks_are_told_where_there_is_no_room(void **state)
+{
+    enum { SIZE = 5 * RSET_BLOCK_MIN };
+    static const size_t size = SIZE;
+    rset_sys            table = rset_sys_posix;
+    twice               w;
+    told                t;
+    rset_rebuild_watch  watch;
+
+    (void)state;
+    twice_open(&w, twice_kinds[1]);
+    w.job.extra = true;
+    job_write_data(&w.job, &size, 1, 3);
+    assert_int_equal(job_protect(&w.job), RSET_OK);
+    flip_bit(job_data(&w.job, 2), 3 * RSET_BLOCK_MIN + 5);
+    table.pwrite = full_pwrite;
+    rset_sys_use(&table);
+    assert_int_equal(recover(&w, &t, &watch), RSET_OK);
+    rset_sys_use(NULL);
+    assert_int_equal(t.times, 2);
+    assert_int_equal(t.last.bytes, RSET_BLOCK_MIN);
+    twice_close(&w);
+}
+
 /* One process alone tells it of the one file that it opens. */
 static void
 a_serial_rebuild_is_told(void **state)
@@ -157,6 +202,7 @@ main(void)
         cmocka_unit_test(two_lost_nodes_are_told_once),
         cmocka_unit_test(nothing_to_rebuild_is_not_told),
         cmocka_unit_test(damage_and_lost_redundancy_are_told_apart),
+        cmocka_unit_test(only_bad_blocks_are_told_where_there_is_no_room),
         cmocka_unit_test(a_serial_rebuild_is_told),
     };
 
