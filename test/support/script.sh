@@ -14,7 +14,7 @@ check() {
         echo "  ok      $text"
     else
         echo "  FAILED  $text"
-        sed -n '1,40s/^/          | /p' "$log"
+        sed '/^ *\(major\|minor\): /d' "$log" | sed -n '1,60s/^/          | /p' # of HDF5's errors what says something
         failures=$((failures + 1))
     fi
 }
