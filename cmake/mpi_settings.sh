@@ -30,6 +30,7 @@ redset_mpi_settings() {
             # into loading what is not used. Nothing is bound: how many cores there are is all that processes need.
             export HWLOC_SYNTHETIC=${HWLOC_SYNTHETIC:-core:$(nproc) pu:1} HWLOC_THISSYSTEM=${HWLOC_THISSYSTEM:-1}
             export OMPI_MCA_coll=${OMPI_MCA_coll:-self,basic,tuned,libnbc,inter,sm} OMPI_MCA_osc=${OMPI_MCA_osc:-sm}
+            export OMPI_MCA_reachable=${OMPI_MCA_reachable:-weighted} OMPI_MCA_shmem=${OMPI_MCA_shmem:-mmap}
             # One directory for all jobs of a user is removed by the job that ends last: where another one starts at that moment it
             # fails. In a test's own place (tests.cmake) it is never empty, so it stays.
             local jobs=${OMPI_MCA_orte_tmpdir_base:-} host
@@ -48,6 +49,8 @@ redset_mpi_settings() {
             redset_mpi_shared_memory ;;
         HYDRA*) redset_mpi_flags=(-bind-to none) redset_mpi_pass='' ;; # MPICH starts and passes whatever there is
     esac
+    # hwloc's plugins, for graphics cards among others, bring the libraries of a desktop into each process
+    export HWLOC_PLUGINS_PATH=${HWLOC_PLUGINS_PATH:-/nonexistent}
     # the UCX of MPICH takes calls away from preloaded libraries, and ends a process whose messages were not all taken
     export UCX_MEM_EVENTS=${UCX_MEM_EVENTS:-n}
     # a rank that waits gives its core away: there are more ranks than cores
