@@ -22,6 +22,7 @@ if(REDSET_WERROR)
 endif()
 
 if(REDSET_SANITIZE)
-    add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+    # -O1, as the manual of the sanitizers has it: the tests take half to two thirds of what they take with -O0.
+    add_compile_options(-O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
     add_link_options(-fsanitize=address,undefined)
 endif()
