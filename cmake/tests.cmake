@@ -33,6 +33,22 @@ pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 set(REDSET_TEST_PREFIX "" CACHE STRING "Put in front of test names, to tell builds apart in one run")
 # What links no HDF5 finds with one flavour all that it finds with another.
 set(REDSET_TEST_ENGINE ON CACHE BOOL "Build the unit tests, sweeps and fuzz targets too")
+set(REDSET_TEST_LEAVE_OUT "" CACHE STRING
+    "Regexes: the unit tests, sweeps and fuzz targets, as PREFIXunit.NAME, that are not built")
+
+# Takes the sources whose tests are left out from the list.
+function(rset_leave_out list begin end)
+    foreach(source IN LISTS ${list})
+        cmake_path(GET source STEM name)
+        string(REGEX REPLACE "^${begin}" "${end}" name "${name}")
+        foreach(regex IN LISTS REDSET_TEST_LEAVE_OUT)
+            if("${REDSET_TEST_PREFIX}${name}" MATCHES "${regex}")
+                list(REMOVE_ITEM ${list} "${source}")
+            endif()
+        endforeach()
+    endforeach()
+    set(${list} "${${list}}" PARENT_SCOPE)
+endfunction()
 
 set(rset_test_env
     "REDSET_BUILD_DIR=${PROJECT_BINARY_DIR}"
@@ -127,10 +143,10 @@ function(rset_wrap name directory)
     endif()
 endfunction()
 
-# What several programs share is compiled once.
+# What several programs share is compiled once, if there is one of them.
 function(rset_shared name)
     if(ARGN)
-        add_library(${name} STATIC ${ARGN})
+        add_library(${name} STATIC EXCLUDE_FROM_ALL ${ARGN})
         target_compile_options(${name} PRIVATE ${rset_warnings})
         target_compile_definitions(${name} PRIVATE
             "FORMAT_VECTORS=\"${PROJECT_SOURCE_DIR}/test/golden/vectors\"")
@@ -150,6 +166,7 @@ file(GLOB unit_tests CONFIGURE_DEPENDS test/unit/test_*.c)
 file(GLOB unit_helpers CONFIGURE_DEPENDS test/unit/*.c)
 list(REMOVE_ITEM unit_helpers ${unit_tests} "")
 if(TARGET rset_engine AND REDSET_TEST_ENGINE)
+    rset_leave_out(unit_tests test_ unit.)
     rset_shared(rset_test_support ${support})
     rset_shared(rset_unit_helpers ${unit_helpers})
     # The tool as a library: its main is another program's function.
@@ -181,6 +198,7 @@ if(TARGET rset_engine AND REDSET_TEST_ENGINE)
     file(GLOB sweeps CONFIGURE_DEPENDS test/sweep/sweep_*.c)
     file(GLOB sweep_helpers CONFIGURE_DEPENDS test/sweep/*.c)
     list(REMOVE_ITEM sweep_helpers ${sweeps} "")
+    rset_leave_out(sweeps sweep_ sweep.)
     rset_shared(rset_sweep_helpers ${sweep_helpers})
     foreach(source IN LISTS sweeps)
         cmake_path(GET source STEM name)
@@ -205,6 +223,7 @@ if(TARGET rset_engine AND REDSET_TEST_ENGINE)
     file(GLOB fuzz_targets CONFIGURE_DEPENDS test/fuzz/fuzz_*.c)
     file(GLOB fuzz_helpers CONFIGURE_DEPENDS test/fuzz/*.c)
     list(REMOVE_ITEM fuzz_helpers ${fuzz_targets} "${PROJECT_SOURCE_DIR}/test/fuzz/fiber.c" "")
+    rset_leave_out(fuzz_targets fuzz_ fuzz.)
     foreach(source IN LISTS fuzz_targets)
         cmake_path(GET source STEM name)
         string(REGEX REPLACE "^fuzz_" "" name "${name}")

@@ -49,6 +49,32 @@ export REDSET_SETUP_PARALLEL=${REDSET_SETUP_PARALLEL:-$nightly}
 # shellcheck source=cmake/setup.sh
 . cmake/setup.sh
 
+first=${REDSET_HDF5_FLAVOURS%% *}
+# What is neither built nor run. With the sanitizers what is made of waiting.
+leave_out=('^asan/(unit[.]rendezvous|mpi[.].*[.]missing$)')
+[ -n "$nightly" ] || leave_out+=('^asan/sweep[.]')
+# Nor, unless it is asked for, what does the same thousands of times.
+[ -n "$nightly$only_sanitize" ] || leave_out+=('^asan/unit[.](engine_(damage|faults|misfits|update_ends)|golden_sets|kept_(cut|exchanged)|move_one_name|other_ranks|readers|replicas_faults|step_dirs|together|vfd_faults|decide|solve|crc64)$')
+# Of the other flavours what meets HDF5 and MPI. The first has the MPI of the others but MPICH, which Debian's clients are
+# not for, nor mpicc.
+for flavour in ${REDSET_HDF5_FLAVOURS#"$first"}; do
+    leave_out+=("^$flavour/(house|docs|tool|bench|hang|lives|checks|cluster[.](loss|slurm|tool)|vfd[.]opens|install[.]mpich)")
+    if [ "$flavour" = mpich ]; then leave_out+=("^$flavour/(clients|install)"); else leave_out+=("^$flavour/mpi"); fi
+done
+if [ -n "$again" ]; then # the compiler, the libraries below the engine, HDF5 and each MPI: a sample of each
+    leave_out+=('/(sweep|fuzz|docs|bench|lives|hostile)[.]|/tool[.](changed|deleted|mv|renamed|scavenge|states|wait)$|/cluster[.](loss|tool|moved_one_name)$')
+    leave_out+=('/unit[.](comm|decide|engine|golden_sets|model|move|names|no_memory_jobs|other_ranks|readers|rendezvous)')
+    leave_out+=('/vfd[.](behind|changed|generation_alone|generation_list|generations|in_use|limits|mixture|odd|opens|orders|outside|plain|plain_far|reads|rename|rot)$')
+    leave_out+=('/vfd[.](room|series|single|skip|sources|start_over|stats|status|team|two_jobs|uneven|without|deleted)$')
+    leave_out+=('/cluster[.](absent|back|moved|moved_anew|moved_older|readers|root_clock|root_kept|scavenge|slurm)$')
+    leave_out+=('/unit[.](renamed|replicas_faults|step_dirs|tool_deleted|vfd_faults)$|/mpi[.].*[.](np[28][.]missing|speed)$')
+    leave_out+=('/house[.](arrows|bindings|circles|doxygen|format|hosts|links|patches|recovery|rooms|shell|words)$')
+    leave_out+=('^mpich/vfd[.](driver|private|refused)$|^openmpi/vfd[.]commit$')
+    case $REDSET_HDF5_FLAVOURS in *mpich*) leave_out+=('/install[.]mpich$') ;; esac # that is a flavour here
+    [ "$first" = "$REDSET_HDF5_FLAVOURS" ] ||
+        leave_out+=("^$first/(cluster|vfd[.](async|behind|commit|finalize|generation|mixture|odd|p(lain|rotected)|re|s(eries|ingle|kip|ources|tat)|team|together|uneven))")
+fi
+
 # build NAME FLAVOUR [CMAKE-ARGUMENTS]: quiet unless it fails or warns
 build() {
     local dir=build/$1 flavour=$2 log=build/$1.log args where
@@ -58,7 +84,7 @@ build() {
     mkdir -p build
     echo "build: $dir"
     if ! { cmake -G Ninja -S . -B "$dir" "${where[@]}" -DREDSET_FLAVOUR="$flavour" \
-            -DREDSET_TEST_PREFIX="${dir#build/}/" -DREDSET_WERROR="${CI:+ON}" "$@" &&
+            -DREDSET_TEST_PREFIX="${dir#build/}/" -DREDSET_TEST_LEAVE_OUT="$(IFS=';' && echo "${leave_out[*]}")" -DREDSET_WERROR="${CI:+ON}" "$@" &&
            cmake --build "$dir"; } >"$log" 2>&1; then
         cat "$log"
         echo "build: $dir failed" >&2
@@ -69,7 +95,6 @@ build() {
 }
 
 # What does not link HDF5 is built, and tested, with the first flavour only; so is what makes builds of its own.
-first=${REDSET_HDF5_FLAVOURS%% *}
 legs=''
 if [ -n "$quick" ]; then
     build "$first" "$first"
@@ -90,30 +115,7 @@ if [ -n "$quick" ] && [ $# = 0 ]; then # asked for by name, the long ones run as
 fi
 # One random point of each scene for every commit; more with --full by hand, all of them at night.
 [ -z "${CI:-}" ] || [ -n "$nightly" ] || export SWEEP_POINTS=${SWEEP_POINTS:-1}
-# With the sanitizers not what is made of waiting.
-leave_out='^asan/(unit[.]rendezvous|mpi[.].*[.]missing$)'
-# Nor, unless it is asked for, what does the same thousands of times.
-[ -n "$nightly$only_sanitize" ] || leave_out+='|^asan/unit[.](engine_(damage|faults|misfits|update_ends)|golden_sets|kept_(cut|exchanged)|move_one_name|other_ranks|readers|replicas_faults|step_dirs|together|vfd_faults|decide|solve|crc64)$'
-# Of the other flavours what meets HDF5 and MPI. The first has the MPI of the others but MPICH, which Debian's clients are
-# not for, nor mpicc.
-for flavour in ${REDSET_HDF5_FLAVOURS#"$first"}; do
-    leave_out+="|^$flavour/(house|docs|tool|bench|hang|lives|checks|cluster[.](loss|slurm|tool)|vfd[.]opens|install[.]mpich)"
-    if [ "$flavour" = mpich ]; then leave_out+="|^$flavour/(clients|install)"; else leave_out+="|^$flavour/mpi"; fi
-done
-if [ -n "$again" ]; then # the compiler, the libraries below the engine, HDF5 and each MPI: a sample of each
-    leave_out+='|/(sweep|fuzz|docs|bench|lives|hostile)[.]|/tool[.](changed|deleted|mv|renamed|scavenge|states|wait)$|/cluster[.](loss|tool|moved_one_name)$'
-    leave_out+='|/unit[.](comm|decide|engine|golden_sets|model|move|names|no_memory_jobs|other_ranks|readers|rendezvous)'
-    leave_out+='|/vfd[.](behind|changed|generation_alone|generation_list|generations|in_use|limits|mixture|odd|opens|orders|outside|plain|plain_far|reads|rename|rot)$'
-    leave_out+='|/vfd[.](room|series|single|skip|sources|start_over|stats|status|team|two_jobs|uneven|without|deleted)$'
-    leave_out+='|/cluster[.](absent|back|moved|moved_anew|moved_older|readers|root_clock|root_kept|scavenge|slurm)$'
-    leave_out+='|/unit[.](renamed|replicas_faults|step_dirs|tool_deleted|vfd_faults)$|/mpi[.].*[.](np[28][.]missing|speed)$'
-    leave_out+='|/house[.](arrows|bindings|circles|doxygen|format|hosts|links|patches|recovery|rooms|shell|words)$'
-    leave_out+='|^mpich/vfd[.](driver|private|refused)$|^openmpi/vfd[.]commit$'
-    case $REDSET_HDF5_FLAVOURS in *mpich*) leave_out+='|/install[.]mpich$' ;; esac # that is a flavour here
-    [ "$first" = "$REDSET_HDF5_FLAVOURS" ] ||
-        leave_out+="|^$first/(cluster|vfd[.](async|behind|commit|finalize|generation|mixture|odd|p(lain|rotected)|re|s(eries|ingle|kip|ources|tat)|team|together|uneven))"
-fi
-select+=(--exclude-regex "$leave_out")
+select+=(--exclude-regex "$(IFS='|' && echo "${leave_out[*]}")")
 status=0
 # Two for each core, and two that wait: cmake/tests.cmake
 ctest --test-dir build --output-on-failure --no-tests=error -j "$((2 * $(nproc) + 2))" \
