@@ -69,7 +69,7 @@ if [ -n "$again" ]; then # the compiler, the libraries below the engine, HDF5 an
     leave_out+=('/cluster[.](absent|back|moved|moved_anew|moved_older|readers|root_clock|root_kept|scavenge|slurm)$')
     leave_out+=('/unit[.](renamed|replicas_faults|step_dirs|tool_deleted|vfd_faults)$|/mpi[.].*[.](np[28][.]missing|speed)$')
     leave_out+=('/house[.](arrows|bindings|circles|doxygen|format|hosts|links|patches|recovery|rooms|shell|words)$')
-    leave_out+=('^mpich/vfd[.](driver|private|refused)$|^openmpi/vfd[.]commit$')
+    leave_out+=('^mpich/vfd[.](driver|private|refused)$|^openmpi/(vfd[.](commit|together)|cluster[.]root)$|/unit[.]kept_exchanged$')
     case $REDSET_HDF5_FLAVOURS in *mpich*) leave_out+=('/install[.]mpich$') ;; esac # that is a flavour here
     [ "$first" = "$REDSET_HDF5_FLAVOURS" ] ||
         leave_out+=("^$first/(cluster|vfd[.](async|behind|commit|finalize|generation|mixture|odd|p(lain|rotected)|re|s(eries|ingle|kip|ources|tat)|team|together|uneven))")
@@ -104,6 +104,7 @@ elif [ -z "$only_sanitize" ]; then
 fi
 [ -n "$again$quick" ] || build asan "$first" -DCMAKE_BUILD_TYPE=Debug -DREDSET_SANITIZE=ON
 
+[ -z "$again" ] || export HANG_STEP=${HANG_STEP:-3}
 # One ctest run over all builds: a test file that names their directories.
 for dir in $legs; do echo "subdirs(\"${dir#build/}\")"; done >build/CTestTestfile.cmake
 

@@ -5,6 +5,7 @@
 # Files of one rank, inputs, order, probes, ends: test/vfd/test_odd.sh.
 #
 #   test_hang.sh [REGEX]   only the cases that match
+#   HANG_STEP=N            every Nth case only; 1
 #
 # Nothing here is decided by how long something takes, but for "four times the timeout": redset promises
 # one and a second. A few cases run at a time: most of them wait.
@@ -23,7 +24,7 @@ watchdog=${HANG_WATCHDOG:-180}
 only=${1:-}
 at_once=${HANG_AT_ONCE:-8}
 trap 'rm -rf "$work"' EXIT # processes that are left end with their mpirun, see mpi_job.c
-ncases=0
+ncases=0 seen=0
 
 # job RANKS PROGRAM ARGUMENT...: the exit status is mpirun's, or 124 or 137 if the watchdog ended it
 job() {
@@ -109,6 +110,7 @@ one() {
 # try COMMAND...: the same, some at a time
 try() {
     [[ -z $only || "$*" =~ $only ]] || return 0
+    [ $((seen++ % ${HANG_STEP:-1})) = 0 ] || return 0
     ncases=$((ncases + 1))
     while [ "$(jobs -rp | wc -l)" -ge "$at_once" ]; do wait -n || true; done
     one "$@" &
