@@ -159,14 +159,14 @@ undisturbed() { # STEPS FILE: what is right, from a run that keeps no checkpoint
 
 kill_case() { # CONFIG "nodes" TEXT COMMAND
     export HDF5_DRIVER_CONFIG="$1 $common"
-    reference=$CLUSTER_DIR/reference.1500
-    check "$1, nodes $2 killed between checkpoints: $3" "$4" 'step 500: checkpoint written' "$2" 1500 250
+    reference=$CLUSTER_DIR/reference.900
+    check "$1, nodes $2 killed between checkpoints: $3" "$4" 'step 200: checkpoint written' "$2" 900 100
     reference=$CLUSTER_DIR/reference.60
     check "$1, nodes $2 killed while writing: $3" "$4" 'step 20: checkpoint written' "$2" 60 1
 }
 
 echo "killed: 4 nodes, 2 ranks each"
-check "undisturbed, 1500 steps" undisturbed 1500 "$CLUSTER_DIR/reference.1500"
+check "undisturbed, 900 steps" undisturbed 900 "$CLUSTER_DIR/reference.900"
 check "undisturbed, 60 steps" undisturbed 60 "$CLUSTER_DIR/reference.60"
 kill_case 'scheme=PARTNER replicas=1' '1' 'goes on' goes_on_after
 kill_case 'scheme=XOR' '3' 'goes on' goes_on_after
