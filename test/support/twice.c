@@ -14,12 +14,13 @@
 
 const twice_kind twice_kinds[TWICE_KINDS] = {
     {&rset_scheme_partner, 1}, {&rset_scheme_xor, 1}, {&rset_scheme_rs, 2}};
-const size_t twice_sizes[TWICE_RANKS] = {70000, 30001, 70000, 5};
+const twice_kind single = {&rset_scheme_single, 0};
+const size_t     twice_sizes[TWICE_RANKS] = {70000, 30001, 70000, 5};
 
 void
 twice_open(twice *w, twice_kind k)
 {
-    *w = (twice){.base = scratch_make()};
+    *w = (twice){.base = scratch_make(), .kind = k};
     snprintf(w->what, sizeof w->what, "%s %d", k.scheme->name, k.parity);
     job_init(&w->job, w->base, TWICE_RANKS, k.scheme, k.parity, TWICE_RANKS);
     for (int version = 1; version <= 2; version++) {
@@ -95,4 +96,31 @@ twice_set_void(const twice *w, int r)
     const char *name = job_redundancy(&w->job, r);
 
     assert_int_equal(rename(name, path_of("%s.void", name)), 0);
+}
+
+static void
+play_one(const twice_test *t, twice_kind k, int number)
+{
+    twice  w;
+    size_t n;
+
+    twice_open(&w, k);
+    if (t->once != NULL) {
+        t->once(&w);
+    } else {
+        n = strlen(w.what);
+        snprintf(w.what + n, sizeof w.what - n, ", %d", number);
+        t->each(&w, number);
+    }
+    twice_close(&w);
+}
+
+void
+twice_play(void **state)
+{
+    const twice_test *t = *state;
+
+    for (int k = 0; k <= TWICE_KINDS; k++)
+        for (int i = t->first; (t->kinds >> k & 1) != 0 && i < t->end; i++)
+            play_one(t, k < TWICE_KINDS ? twice_kinds[k] : single, i);
 }

@@ -11,8 +11,6 @@
 
 #include <cmocka.h>
 
-const twice_kind single = {&rset_scheme_single, 0};
-
 rset_label change_label = {.job = 1, .step = 1, .ranks = TWICE_RANKS};
 
 rset_label

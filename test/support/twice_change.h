@@ -8,8 +8,6 @@
 #include "names/names.h"
 #include "twice.h"
 
-extern const twice_kind single; /* no redundancy: not among twice_kinds */
-
 /* How a program that changes a file ends. */
 typedef enum {
     END_KILLED, /* in the middle */

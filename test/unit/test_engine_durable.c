@@ -187,64 +187,44 @@ was_synced(const char *path)
 }
 
 static void
-an_encode_is_durable_before_it_counts(void **state)
+an_encode_is_durable_before_it_counts(twice *w)
 {
-    (void)state;
-    for (int k = 0; k < TWICE_KINDS; k++) {
-        twice w;
-
-        twice_open(&w, twice_kinds[k]);
-        job_write_data(&w.job, twice_sizes, TWICE_RANKS, 3);
-        watch_begin(&w, true);
-        assert_int_equal(job_protect(&w.job), RSET_OK);
-        watch_end(&w, "encode");
-        for (int r = 0; r < TWICE_RANKS; r++) { /* what the application wrote as well */
-            assert_true(was_synced(job_data(&w.job, r)));
-            assert_true(was_synced(job_redundancy(&w.job, r)));
-            assert_true(was_synced(job_descriptor(&w.job, r)));
-            assert_true(was_synced(w.job.ranks[r].dir));
-        }
-        twice_close(&w);
+    job_write_data(&w->job, twice_sizes, TWICE_RANKS, 3);
+    watch_begin(w, true);
+    assert_int_equal(job_protect(&w->job), RSET_OK);
+    watch_end(w, "encode");
+    for (int r = 0; r < TWICE_RANKS; r++) { /* what the application wrote as well */
+        assert_true(was_synced(job_data(&w->job, r)));
+        assert_true(was_synced(job_redundancy(&w->job, r)));
+        assert_true(was_synced(job_descriptor(&w->job, r)));
+        assert_true(was_synced(w->job.ranks[r].dir));
     }
 }
 
 /* P11: a shadow file gets its name when what says so is durable: else a power failure leaves new files, and
  * nothing that knows of them. */
 static void
-a_new_file_comes_after_its_redundancy(void **state)
+a_new_file_comes_after_its_redundancy(twice *w)
 {
-    twice w;
-
-    (void)state;
-    twice_open(&w, twice_kinds[1]);
     for (int r = 0; r < TWICE_RANKS; r++) {
-        write_file(shadow_of(&w, r), "new", 3);
-        w.job.ranks[r].shadow = rset_shadow_name(w.job.ranks[r].prefix, SHADOW_GENERATION);
-        assert_non_null(w.job.ranks[r].shadow);
+        write_file(shadow_of(w, r), "new", 3);
+        w->job.ranks[r].shadow = rset_shadow_name(w->job.ranks[r].prefix, SHADOW_GENERATION);
+        assert_non_null(w->job.ranks[r].shadow);
     }
-    watch_begin(&w, true);
-    assert_int_equal(job_protect(&w.job), RSET_OK);
-    watch_end(&w, "encode of shadow files");
-    twice_close(&w);
+    watch_begin(w, true);
+    assert_int_equal(job_protect(&w->job), RSET_OK);
+    watch_end(w, "encode of shadow files");
 }
 
 static void
-a_rebuild_is_durable_before_it_counts(void **state)
+a_rebuild_is_durable_before_it_counts(twice *w, int r)
 {
-    (void)state;
-    for (int k = 0; k < TWICE_KINDS; k++)
-        for (int r = 0; r < TWICE_RANKS; r++) {
-            twice w;
-
-            twice_open(&w, twice_kinds[k]);
-            twice_lose_node(&w, r);
-            watch_begin(&w, false);
-            assert_int_equal(job_recover(&w.job), RSET_OK);
-            watch_end(&w, "rebuild");
-            assert_true(was_synced(job_data(&w.job, r)));
-            twice_assert_image(&w, &w.new, NULL, IMAGE_CONTENT);
-            twice_close(&w);
-        }
+    twice_lose_node(w, r);
+    watch_begin(w, false);
+    assert_int_equal(job_recover(&w->job), RSET_OK);
+    watch_end(w, "rebuild");
+    assert_true(was_synced(job_data(&w->job, r)));
+    twice_assert_image(w, &w->new, NULL, IMAGE_CONTENT);
 }
 
 /* P3: what says that protection is void is on disk before the first byte changes. */
@@ -287,24 +267,17 @@ a_void_mark_is_durable(void **state)
 
 /* What counts as closed, although nobody could protect it, is not torn by a power failure. */
 static void
-what_was_closed_is_durable(void **state)
+what_was_closed_is_durable(twice *w, int shadow)
 {
-    (void)state;
-    for (int shadow = 0; shadow < 2; shadow++) {
-        twice w;
-
-        twice_open(&w, twice_kinds[1]);
-        watch_begin(&w, false);
-        if (shadow) {
-            write_shadow(&w, 1, 3000);
-            put_in_place(&w, 1);
-        } else {
-            update(&w, 1, CHANGES, END_CLOSED);
-        }
-        rset_sys_use(NULL);
-        assert_true(was_synced(job_data(&w.job, 1)));
-        twice_close(&w);
+    watch_begin(w, false);
+    if (shadow) {
+        write_shadow(w, 1, 3000);
+        put_in_place(w, 1);
+    } else {
+        update(w, 1, CHANGES, END_CLOSED);
     }
+    rset_sys_use(NULL);
+    assert_true(was_synced(job_data(&w->job, 1)));
 }
 
 /* ---- no more than that ---- */
@@ -373,11 +346,11 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_rank_syncs_no_more_than_it_has_to),
-        cmocka_unit_test(an_encode_is_durable_before_it_counts),
-        cmocka_unit_test(a_new_file_comes_after_its_redundancy),
-        cmocka_unit_test(a_rebuild_is_durable_before_it_counts),
+        TWICE_TEST(an_encode_is_durable_before_it_counts, EACH_KIND),
+        TWICE_TEST(a_new_file_comes_after_its_redundancy, KIND_XOR),
+        TWICE_TEST_FOR(a_rebuild_is_durable_before_it_counts, EACH_KIND, 0, TWICE_RANKS),
         cmocka_unit_test(a_void_mark_is_durable),
-        cmocka_unit_test(what_was_closed_is_durable),
+        TWICE_TEST_FOR(what_was_closed_is_durable, KIND_XOR, 0, 2),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

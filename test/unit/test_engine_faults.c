@@ -200,24 +200,20 @@ growing_fstat(int fd, struct stat *st)
 }
 
 static void
-a_file_that_grows_is_not_protected(void **state)
+a_file_that_grows_is_not_protected(twice *w)
 {
-    twice       w;
     rset_sys    sys = rset_sys_posix;
     struct stat sb;
 
-    (void)state;
-    twice_open(&w, twice_kinds[1]);
-    assert_int_equal(stat(job_data(&w.job, 1), &sb), 0);
+    assert_int_equal(stat(job_data(&w->job, 1), &sb), 0);
     growing = sb.st_ino;
     looks = 0;
     sys.fstat = growing_fstat;
     rset_sys_use(&sys);
-    assert_int_equal(job_protect(&w.job), RSET_BUSY);
+    assert_int_equal(job_protect(&w->job), RSET_BUSY);
     rset_sys_use(NULL);
-    assert_non_null(strstr(w.job.ranks[0].err.text, "changed while it was being protected"));
-    twice_assert_recovers_to(&w, &w.new);
-    twice_close(&w);
+    assert_non_null(strstr(w->job.ranks[0].err.text, "changed while it was being protected"));
+    twice_assert_recovers_to(w, &w->new);
 }
 
 /* ---- one process alone ---- */
@@ -234,29 +230,25 @@ no_stat_of_rank_2(int dirfd, const char *name, struct stat *sb, int flags)
 
 /* Under MPI each rank's own disk has to say what is there; of others a process alone takes what it can get. */
 static void
-serial_without_a_look_at_another(void **state)
+serial_without_a_look_at_another(twice *w)
 {
     rset_sys sys = rset_sys_posix;
-    twice    w;
 
-    (void)state;
     sys.fstatat = no_stat_of_rank_2;
-    twice_open(&w, twice_kinds[1]);
-    twice_lose_node(&w, 0);
+    twice_lose_node(w, 0);
     rset_sys_use(&sys);
-    assert_int_equal(job_recover(&w.job), RSET_IO);
-    assert_int_equal(job_recover_serial(&w.job, 0), RSET_OK);
+    assert_int_equal(job_recover(&w->job), RSET_IO);
+    assert_int_equal(job_recover_serial(&w->job, 0), RSET_OK);
     rset_sys_use(NULL);
-    twice_assert_recovers_to(&w, &w.new);
-    twice_close(&w);
+    twice_assert_recovers_to(w, &w->new);
 }
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(serial_without_a_look_at_another),
-        cmocka_unit_test(a_file_that_grows_is_not_protected),
+        TWICE_TEST(serial_without_a_look_at_another, KIND_XOR),
+        TWICE_TEST(a_file_that_grows_is_not_protected, KIND_XOR),
         cmocka_unit_test(every_failing_call_of_an_encode),
         cmocka_unit_test(every_failing_call_of_a_rebuild),
         cmocka_unit_test(lying_reads_never_give_wrong_data),

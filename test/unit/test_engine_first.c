@@ -42,160 +42,121 @@ assert_all_ask(const job *j)
             fail_msg("rank %d would not have come, and the others have waited", r);
 }
 
+enum { SHADOWS = 1, TORN = 2, CASES = 4 };
+
 /* P2: node 1 was lost, and the program, which did not open the files before, died while it created them: what rank 1 has
  * is half written, although nothing there says that it was ever protected. Nor is it good where all that a power failure
  * left of the journal is its name. */
 static void
-half_written_is_not_good(void **state)
+half_written_is_not_good(twice *w, int number)
 {
-    enum { SHADOWS = 1, TORN = 2, CASES = 4 };
+    const unsigned c = (unsigned)number;
 
-    (void)state;
-    for (int k = -1; k < TWICE_KINDS; k++)
-        for (unsigned c = 0; c < CASES; c++) {
-            twice w;
-
-            twice_open(&w, k < 0 ? single : twice_kinds[k]);
-            snprintf(w.what, sizeof w.what, "kind %d, case %u", k, c);
-            twice_lose_node(&w, 1);
-            create(&w.job, 1, END_KILLED);
-            if ((c & TORN) != 0)
-                assert_int_equal(truncate(near(&w.job, 1, RSET_NAME_JOURNAL), 0), 0);
-            for (int r = 0; (c & SHADOWS) != 0 && r < TWICE_RANKS; r += r == 0 ? 2 : 1)
-                write_shadow(&w, r, 4);
-            if (k < 0)
-                twice_assert_refused(&w);
-            else
-                twice_assert_recovers_to(&w, &w.new);
-            assert_all_ask(&w.job);
-            twice_close(&w);
-        }
+    twice_lose_node(w, 1);
+    create(&w->job, 1, END_KILLED);
+    if ((c & TORN) != 0)
+        assert_int_equal(truncate(near(&w->job, 1, RSET_NAME_JOURNAL), 0), 0);
+    for (int r = 0; (c & SHADOWS) != 0 && r < TWICE_RANKS; r += r == 0 ? 2 : 1)
+        write_shadow(w, r, 4);
+    if (w->kind.parity == 0)
+        twice_assert_refused(w);
+    else
+        twice_assert_recovers_to(w, &w->new);
+    assert_all_ask(&w->job);
 }
 
 /* ... nor when it is created once more, on top, nor when all that a power failure left of the journal is its name. */
 static void
-half_written_twice_is_not_good(void **state)
+half_written_twice_is_not_good(twice *w, int torn)
 {
-    (void)state;
-    for (int torn = 0; torn < 3; torn++) {
-        twice w;
-
-        twice_open(&w, twice_kinds[1]);
-        twice_lose_node(&w, 1);
-        create(&w.job, 1, END_CLOSED);
-        if (torn != 0)
-            assert_int_equal(truncate(near(&w.job, 1, RSET_NAME_JOURNAL), 0), 0);
-        if (torn != 1)
-            create(&w.job, 1, END_KILLED);
-        twice_assert_recovers_to(&w, &w.new);
-        twice_close(&w);
-    }
+    twice_lose_node(w, 1);
+    create(&w->job, 1, END_CLOSED);
+    if (torn != 0)
+        assert_int_equal(truncate(near(&w->job, 1, RSET_NAME_JOURNAL), 0), 0);
+    if (torn != 1)
+        create(&w->job, 1, END_KILLED);
+    twice_assert_recovers_to(w, &w->new);
 }
 
 /* Closed by all, but not protected: the program's, though rank 1 has lost what it was before. */
 static void
-complete_stays(void **state)
+complete_stays(twice *w)
 {
-    twice w;
     image before;
 
-    (void)state;
-    twice_open(&w, twice_kinds[1]);
-    twice_lose_node(&w, 1);
-    create(&w.job, 1, END_CLOSED);
+    twice_lose_node(w, 1);
+    create(&w->job, 1, END_CLOSED);
     for (int r = 0; r < TWICE_RANKS; r += r == 0 ? 2 : 1)
-        update(&w, r, CHANGES, END_CLOSED);
-    before = image_take(w.base);
-    assert_int_equal(job_recover(&w.job), RSET_OK);
-    assert_false(w.job.ranks[0].out.protected_);
-    assert_all_ask(&w.job);
-    assert_data_as(&w, &before);
+        update(w, r, CHANGES, END_CLOSED);
+    before = image_take(w->base);
+    assert_int_equal(job_recover(&w->job), RSET_OK);
+    assert_false(w->job.ranks[0].out.protected_);
+    assert_all_ask(&w->job);
+    assert_data_as(w, &before);
     image_free(&before);
-    twice_close(&w);
 }
 
 /* Rank 1 has lost its node and created its file anew, alone: the others never came to close theirs. */
 static void
-created_by_one_is_not_left_among_old_ones(void **state)
+created_by_one_is_not_left_among_old_ones(twice *w)
 {
-    (void)state;
-    for (int k = 0; k < TWICE_KINDS; k++) {
-        twice w;
-
-        twice_open(&w, twice_kinds[k]);
-        twice_lose_node(&w, 1);
-        create(&w.job, 1, END_CLOSED);
-        twice_assert_recovers_to(&w, &w.new);
-        twice_close(&w);
-    }
+    twice_lose_node(w, 1);
+    create(&w->job, 1, END_CLOSED);
+    twice_assert_recovers_to(w, &w->new);
 }
 
 /* Who opens a file that was closed without protection, and changes it, has a partially written one again. */
 static void
-changed_once_more_is_not_complete(void **state)
+changed_once_more_is_not_complete(twice *w)
 {
-    twice     w;
     rset_err  err = RSET_ERR_NONE;
     change_of c;
 
-    (void)state;
-    twice_open(&w, twice_kinds[1]);
-    twice_lose_node(&w, 1);
-    create(&w.job, 1, END_CLOSED);
-    change_open(&c, &w, 1);
+    twice_lose_node(w, 1);
+    create(&w->job, 1, END_CLOSED);
+    change_open(&c, w, 1);
     assert_int_equal(rset_journal_begin(&c.local, &c.ev, true, &c.journal, &err), RSET_OK);
     assert_non_null(c.journal);
     change_close(&c, END_KILLED);
-    change_open(&c, &w, 1);
+    change_open(&c, w, 1);
     assert_int_equal(c.ev.undo.head.state, RSET_UNDO_OPEN);
     change_close(&c, END_KILLED);
-    twice_assert_recovers_to(&w, &w.new);
-    twice_close(&w);
+    twice_assert_recovers_to(w, &w->new);
 }
 
 /* P2: nor where no rank has a redundancy file left to say what it was. */
 static void
-half_written_and_nobody_knows(void **state)
+half_written_and_nobody_knows(twice *w)
 {
-    twice w;
-
-    (void)state;
-    twice_open(&w, twice_kinds[1]);
-    twice_lose_node(&w, 1);
-    create(&w.job, 1, END_KILLED);
+    twice_lose_node(w, 1);
+    create(&w->job, 1, END_KILLED);
     for (int r = 0; r < TWICE_RANKS; r += r == 0 ? 2 : 1) {
-        assert_int_equal(unlink(job_redundancy(&w.job, r)), 0);
-        assert_int_equal(truncate(job_descriptor(&w.job, r), 3), 0);
+        assert_int_equal(unlink(job_redundancy(&w->job, r)), 0);
+        assert_int_equal(truncate(job_descriptor(&w->job, r), 3), 0);
     }
-    twice_assert_refused(&w);
-    assert_non_null(strstr(job_text(&w.job), "the file of rank 1"));
-    twice_close(&w);
+    twice_assert_refused(w);
+    assert_non_null(strstr(job_text(&w->job), "the file of rank 1"));
 }
 
 /* P11: fewer ranks remove nothing that those who are not there may have published. */
 static void
-fewer_ranks_remove_nothing(void **state)
+fewer_ranks_remove_nothing(twice *w)
 {
-    twice w;
-
-    (void)state;
-    twice_open(&w, twice_kinds[1]);
     for (int r = 0; r < TWICE_RANKS; r++) {
-        removexattr(job_data(&w.job, r), "user.redset");
+        removexattr(job_data(&w->job, r), "user.redset");
         if (r == TWICE_RANKS - 1)
             continue;
-        assert_int_equal(rename(job_redundancy(&w.job, r),
-                                path_of("%s" RSET_SUFFIX_NEW, job_redundancy(&w.job, r))),
+        assert_int_equal(rename(job_redundancy(&w->job, r),
+                                path_of("%s" RSET_SUFFIX_NEW, job_redundancy(&w->job, r))),
                          0);
-        assert_int_equal(rename(job_descriptor(&w.job, r),
-                                path_of("%s" RSET_SUFFIX_NEW, job_descriptor(&w.job, r))),
+        assert_int_equal(rename(job_descriptor(&w->job, r),
+                                path_of("%s" RSET_SUFFIX_NEW, job_descriptor(&w->job, r))),
                          0);
     }
-    for (w.job.n = 1; w.job.n < TWICE_RANKS; w.job.n++)
-        assert_int_equal(job_recover(&w.job), RSET_ABSENT);
-    twice_lose_node(&w, 2);
-    twice_assert_recovers_to(&w, &w.new);
-    twice_close(&w);
+    for (w->job.n = 1; w->job.n < TWICE_RANKS; w->job.n++)
+        assert_int_equal(job_recover(&w->job), RSET_ABSENT);
+    twice_lose_node(w, 2);
+    twice_assert_recovers_to(w, &w->new);
 }
 
 /* A job dies over its first files, in the ranks in `now` while they were written: there is nothing to go back to. They are
@@ -231,113 +192,95 @@ died_at_the_first_time(void **state)
 
 /* What a program is writing now is nobody else's. */
 static void
-being_written_is_refused(void **state)
+being_written_is_refused(twice *w)
 {
-    twice     w;
     rset_err  err = RSET_ERR_NONE;
     change_of c;
 
-    (void)state;
-    twice_open(&w, twice_kinds[1]);
-    twice_lose_node(&w, 1);
-    change_open(&c, &w, 1);
+    twice_lose_node(w, 1);
+    change_open(&c, w, 1);
     assert_int_equal(rset_journal_begin_first(&c.local, &c.ev, &c.journal, &err), RSET_OK);
-    write_file(job_data(&w.job, 1), "half", 4);
-    assert_int_equal(job_recover(&w.job), RSET_BUSY);
-    assert_non_null(strstr(job_text(&w.job), "another process"));
+    write_file(job_data(&w->job, 1), "half", 4);
+    assert_int_equal(job_recover(&w->job), RSET_BUSY);
+    assert_non_null(strstr(job_text(&w->job), "another process"));
     change_close(&c, END_KILLED);
-    twice_assert_recovers_to(&w, &w.new);
-    twice_close(&w);
+    twice_assert_recovers_to(w, &w->new);
 }
 
 /* P11: the very first commit, cut short when the ranks in `published` had published; on storage without attributes. All
  * come, and it goes forward. */
 static void
-first_commit_goes_forward(void **state)
+first_commit_goes_forward(twice *w, int number)
 {
-    (void)state;
-    for (unsigned published = 0; published < 16; published++) {
-        twice w;
+    const unsigned published = (unsigned)number;
 
-        twice_open(&w, twice_kinds[1]);
-        for (int r = 0; r < TWICE_RANKS; r++) {
-            removexattr(job_data(&w.job, r), "user.redset");
-            if ((published >> r & 1) != 0)
-                continue;
-            assert_int_equal(rename(job_redundancy(&w.job, r),
-                                    path_of("%s" RSET_SUFFIX_NEW, job_redundancy(&w.job, r))),
-                             0);
-            assert_int_equal(rename(job_descriptor(&w.job, r),
-                                    path_of("%s" RSET_SUFFIX_NEW, job_descriptor(&w.job, r))),
-                             0);
-        }
-        twice_assert_recovers_to(&w, &w.new);
-        assert_all_ask(&w.job);
-        twice_close(&w);
+    for (int r = 0; r < TWICE_RANKS; r++) {
+        removexattr(job_data(&w->job, r), "user.redset");
+        if ((published >> r & 1) != 0)
+            continue;
+        assert_int_equal(rename(job_redundancy(&w->job, r),
+                                path_of("%s" RSET_SUFFIX_NEW, job_redundancy(&w->job, r))),
+                         0);
+        assert_int_equal(rename(job_descriptor(&w->job, r),
+                                path_of("%s" RSET_SUFFIX_NEW, job_descriptor(&w->job, r))),
+                         0);
     }
+    twice_assert_recovers_to(w, &w->new);
+    assert_all_ask(&w->job);
 }
 
 /* A lost file came back, but its redundancy had not yet when the job died: on storage without attributes too, nobody
  * waits for that rank. */
 static void
-half_a_rebuild_asks(void **state)
+half_a_rebuild_asks(twice *w)
 {
-    twice w;
-
-    (void)state;
-    twice_open(&w, twice_kinds[1]);
-    removexattr(job_data(&w.job, 1), "user.redset");
-    assert_int_equal(
-        rename(job_redundancy(&w.job, 1), path_of("%s" RSET_SUFFIX_FIX, job_redundancy(&w.job, 1))),
-        0);
-    assert_int_equal(unlink(job_descriptor(&w.job, 1)), 0);
-    twice_assert_recovers_to(&w, &w.new);
-    assert_all_ask(&w.job);
-    twice_close(&w);
+    removexattr(job_data(&w->job, 1), "user.redset");
+    assert_int_equal(rename(job_redundancy(&w->job, 1),
+                            path_of("%s" RSET_SUFFIX_FIX, job_redundancy(&w->job, 1))),
+                     0);
+    assert_int_equal(unlink(job_descriptor(&w->job, 1)), 0);
+    twice_assert_recovers_to(w, &w->new);
+    assert_all_ask(&w->job);
 }
 
 /* Old content that was put aside for another journal is not what a new one leads back from. */
 static void
-nothing_put_aside_is_left(void **state)
+nothing_put_aside_is_left(twice *w)
 {
     const uint64_t other = UINT64_C(0x0000990000000001);
-    twice          w;
     rset_err       err = RSET_ERR_NONE;
     change_of      c;
     char          *aside;
 
-    (void)state;
-    twice_open(&w, twice_kinds[1]);
     aside = rset_aside_name("", other);
     assert_non_null(aside);
-    note_name(&w, 1, near(&w.job, 1, aside));
-    write_file(near(&w.job, 1, aside), "other", 5);
-    change_open(&c, &w, 1);
+    note_name(w, 1, near(&w->job, 1, aside));
+    write_file(near(&w->job, 1, aside), "other", 5);
+    change_open(&c, w, 1);
     assert_int_equal(rset_journal_begin(&c.local, &c.ev, true, &c.journal, &err), RSET_OK);
-    change_bytes(&c, &w, 1, 0, 1);
+    change_bytes(&c, w, 1, 0, 1);
     change_close(&c, END_KILLED);
-    twice_assert_recovers_to(&w, &w.new);
-    assert_false(exists(near(&w.job, 1, aside)));
+    twice_assert_recovers_to(w, &w->new);
+    assert_false(exists(near(&w->job, 1, aside)));
     free(aside);
-    twice_close(&w);
 }
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(half_written_is_not_good),
-        cmocka_unit_test(half_written_twice_is_not_good),
-        cmocka_unit_test(complete_stays),
-        cmocka_unit_test(created_by_one_is_not_left_among_old_ones),
-        cmocka_unit_test(changed_once_more_is_not_complete),
-        cmocka_unit_test(half_written_and_nobody_knows),
-        cmocka_unit_test(fewer_ranks_remove_nothing),
+        TWICE_TEST_FOR(half_written_is_not_good, EACH_KIND | KIND_SINGLE, 0, CASES),
+        TWICE_TEST_FOR(half_written_twice_is_not_good, KIND_XOR, 0, 3),
+        TWICE_TEST(complete_stays, KIND_XOR),
+        TWICE_TEST(created_by_one_is_not_left_among_old_ones, EACH_KIND),
+        TWICE_TEST(changed_once_more_is_not_complete, KIND_XOR),
+        TWICE_TEST(half_written_and_nobody_knows, KIND_XOR),
+        TWICE_TEST(fewer_ranks_remove_nothing, KIND_XOR),
         cmocka_unit_test(died_at_the_first_time),
-        cmocka_unit_test(being_written_is_refused),
-        cmocka_unit_test(first_commit_goes_forward),
-        cmocka_unit_test(half_a_rebuild_asks),
-        cmocka_unit_test(nothing_put_aside_is_left),
+        TWICE_TEST(being_written_is_refused, KIND_XOR),
+        TWICE_TEST_FOR(first_commit_goes_forward, KIND_XOR, 0, 16),
+        TWICE_TEST(half_a_rebuild_asks, KIND_XOR),
+        TWICE_TEST(nothing_put_aside_is_left, KIND_XOR),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,78 +39,58 @@ mix(twice *w, int r)
 }
 
 static void
-files_of_two_generations_are_refused(void **state)
+files_of_two_generations_are_refused(twice *w, int r)
 {
-    (void)state;
-    for (int k = 0; k < TWICE_KINDS; k++)
-        for (int r = 0; r < TWICE_RANKS; r++) {
-            twice w;
-
-            twice_open(&w, twice_kinds[k]);
-            if (!has_marks(&w)) {
-                twice_close(&w);
-                print_message("SKIP: no extended attributes here\n");
-                skip();
-            }
-            mix(&w, r);
-            twice_assert_refused(&w);
-            assert_non_null(strstr(job_text(&w.job), "generation"));
-            twice_close(&w);
-        }
+    if (!has_marks(w)) {
+        print_message("SKIP: no extended attributes here\n");
+        return;
+    }
+    mix(w, r);
+    twice_assert_refused(w);
+    assert_non_null(strstr(job_text(&w->job), "generation"));
 }
 
 /* Marks are kept where the file system can: where some are missing nothing is known. */
 static void
-files_of_one_generation_are_opened_unverified(void **state)
+files_of_one_generation_are_opened_unverified(twice *w, int unmarked)
 {
-    (void)state;
-    for (int unmarked = 0; unmarked <= TWICE_RANKS; unmarked++) {
-        twice       w;
-        image       before;
-        rset_status st;
+    image       before;
+    rset_status st;
 
-        twice_open(&w, twice_kinds[1]);
-        remove_redundancy(&w);
-        for (int r = 0; r < unmarked; r++)
-            removexattr(job_data(&w.job, r), mark_name);
-        before = image_take(w.base);
-        st = job_recover(&w.job);
-        assert_true(unmarked == TWICE_RANKS || !has_marks(&w)
-                        ? st == RSET_ABSENT
-                        : st == RSET_OK && !w.job.ranks[0].out.protected_ &&
-                              !w.job.ranks[0].out.reprotect); /* never sealed as verified */
-        twice_assert_image(&w, &before, NULL, IMAGE_UNTOUCHED);
-        image_free(&before);
-        twice_close(&w);
-    }
+    remove_redundancy(w);
+    for (int r = 0; r < unmarked; r++)
+        removexattr(job_data(&w->job, r), mark_name);
+    before = image_take(w->base);
+    st = job_recover(&w->job);
+    assert_true(unmarked == TWICE_RANKS || !has_marks(w)
+                    ? st == RSET_ABSENT
+                    : st == RSET_OK && !w->job.ranks[0].out.protected_ &&
+                          !w->job.ranks[0].out.reprotect); /* never sealed as verified */
+    twice_assert_image(w, &before, NULL, IMAGE_UNTOUCHED);
+    image_free(&before);
 }
 
 /* Of as many commits as can be counted the next one would count as older than all: it is refused, and what is there stays. */
 static void
-commits_that_cannot_be_counted_are_refused(void **state)
+commits_that_cannot_be_counted_are_refused(twice *w)
 {
-    twice w;
-
-    (void)state;
-    twice_open(&w, twice_kinds[1]);
     for (int r = 0; r < TWICE_RANKS; r++)
-        w.job.ranks[r].desc.generation = UINT64_MAX - 6;
-    job_run(&w.job, job_body_protect);
-    assert_int_equal(w.job.ranks[0].st, RSET_OK);
-    assert_int_equal(job_protect(&w.job), RSET_USAGE);
-    assert_non_null(strstr(job_text(&w.job), "16777215 times"));
-    assert_int_equal(job_recover(&w.job), RSET_OK);
-    assert_true(w.job.ranks[0].out.protected_);
-    twice_close(&w);
+        w->job.ranks[r].desc.generation = UINT64_MAX - 6;
+    job_run(&w->job, job_body_protect);
+    assert_int_equal(w->job.ranks[0].st, RSET_OK);
+    assert_int_equal(job_protect(&w->job), RSET_USAGE);
+    assert_non_null(strstr(job_text(&w->job), "16777215 times"));
+    assert_int_equal(job_recover(&w->job), RSET_OK);
+    assert_true(w->job.ranks[0].out.protected_);
 }
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_of_two_generations_are_refused),
-        cmocka_unit_test(files_of_one_generation_are_opened_unverified),
-        cmocka_unit_test(commits_that_cannot_be_counted_are_refused),
+        TWICE_TEST_FOR(files_of_two_generations_are_refused, EACH_KIND, 0, TWICE_RANKS),
+        TWICE_TEST_FOR(files_of_one_generation_are_opened_unverified, KIND_XOR, 0, TWICE_RANKS + 1),
+        TWICE_TEST(commits_that_cannot_be_counted_are_refused, KIND_XOR),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,127 +27,97 @@ committed_shadow(const twice *w, int r)
 }
 
 static void
-shadow_of_a_dead_run_is_removed(void **state)
+shadow_of_a_dead_run_is_removed(twice *w)
 {
-    twice w;
-
-    (void)state;
-    twice_open(&w, twice_kinds[1]);
     for (int r = 0; r < TWICE_RANKS; r++)
-        write_shadow(&w, r, 3000);
-    twice_assert_recovers_to(&w, &w.new);
-    twice_close(&w);
+        write_shadow(w, r, 3000);
+    twice_assert_recovers_to(w, &w->new);
 }
 
 /* ... and by the same open that brings a lost node back: else it is still there when the next program has
  * closed a change, which then looks interrupted and is rolled back. */
 static void
-shadow_goes_when_a_node_is_rebuilt(void **state)
+shadow_goes_when_a_node_is_rebuilt(twice *w)
 {
-    twice w;
-
-    (void)state;
-    twice_open(&w, twice_kinds[1]);
     for (int r = 0; r < TWICE_RANKS; r++)
-        write_shadow(&w, r, 3000);
-    twice_lose_node(&w, 1);
-    twice_assert_recovers_to(&w, &w.new);
-    update_all(&w, CHANGES, END_CLOSED);
-    assert_left_as_it_is(&w);
-    twice_close(&w);
+        write_shadow(w, r, 3000);
+    twice_lose_node(w, 1);
+    twice_assert_recovers_to(w, &w->new);
+    update_all(w, CHANGES, END_CLOSED);
+    assert_left_as_it_is(w);
 }
 
 /* P11: between the two renames of a commit. */
 static void
-commit_goes_forward_to_the_shadow(void **state)
+commit_goes_forward_to_the_shadow(twice *w, int number)
 {
-    (void)state;
-    for (int k = 0; k < TWICE_KINDS; k++)
-        for (unsigned who = 1; who < 16; who++) {
-            const bool alone = who == 1;
-            twice      w;
+    const unsigned who = (unsigned)number;
+    const bool     alone = who == 1;
 
-            twice_open(&w, twice_kinds[k]);
-            snprintf(w.what, sizeof w.what, "%s, ranks %x", twice_kinds[k].scheme->name, who);
-            for (int r = 0; r < TWICE_RANKS; r++)
-                if (who >> r & 1) {
-                    const char *shadow = committed_shadow(&w, r);
+    for (int r = 0; r < TWICE_RANKS; r++)
+        if (who >> r & 1) {
+            const char *shadow = committed_shadow(w, r);
 
-                    assert_int_equal(rename(job_data(&w.job, r), shadow), 0);
-                    image_put(&w.old, w.base, path_of("node%d/ckpt_%d.h5", r, r));
-                }
-            if (alone) {
-                assert_int_equal(job_recover_serial(&w.job, 0), RSET_OK);
-                assert_false(exists(committed_shadow(&w, 0)));
-            }
-            if (who & 2)
-                twice_lose_node(&w, 1);
-            w.job.content =
-                who % 3 != 0
-                    ? RSET_CONTENT_ALL
-                    : RSET_CONTENT_NONE; /* verify=size: that sizes are equal proves nothing here */
-            twice_assert_recovers_to(&w, &w.new);
-            twice_close(&w);
+            assert_int_equal(rename(job_data(&w->job, r), shadow), 0);
+            image_put(&w->old, w->base, path_of("node%d/ckpt_%d.h5", r, r));
         }
+    if (alone) {
+        assert_int_equal(job_recover_serial(&w->job, 0), RSET_OK);
+        assert_false(exists(committed_shadow(w, 0)));
+    }
+    if (who & 2)
+        twice_lose_node(w, 1);
+    w->job.content =
+        who % 3 != 0
+            ? RSET_CONTENT_ALL
+            : RSET_CONTENT_NONE; /* verify=size: that sizes are equal proves nothing here */
+    twice_assert_recovers_to(w, &w->new);
 }
 
 /* A file that came in place without protection: the program's, until something is missing. */
 static void
-replaced_file_stays_while_nothing_is_missing(void **state)
+replaced_file_stays_while_nothing_is_missing(twice *w, int updated)
 {
-    (void)state;
-    for (int k = 0; k < TWICE_KINDS; k++)
-        for (int updated = 0; updated < 2; updated++) {
-            twice w;
-
-            twice_open(&w, twice_kinds[k]);
-            for (int r = 0; r < TWICE_RANKS; r++) {
-                if (updated) /* the old content is then the journal's over the file put aside */
-                    update(&w, r, CHANGES, END_CLOSED);
-                write_shadow(&w, r, 3000);
-                put_in_place(&w, r);
-            }
-            assert_left_as_it_is(&w);
-            write_shadow(&w, 2, 500); /* and another */
-            put_in_place(&w, 2);
-            assert_left_as_it_is(&w);
-            twice_lose_node(&w, 0);
-            twice_assert_recovers_to(&w, &w.new);
-            twice_close(&w);
-        }
+    for (int r = 0; r < TWICE_RANKS; r++) {
+        if (updated) /* the old content is then the journal's over the file put aside */
+            update(w, r, CHANGES, END_CLOSED);
+        write_shadow(w, r, 3000);
+        put_in_place(w, r);
+    }
+    assert_left_as_it_is(w);
+    write_shadow(w, 2, 500); /* and another */
+    put_in_place(w, 2);
+    assert_left_as_it_is(w);
+    twice_lose_node(w, 0);
+    twice_assert_recovers_to(w, &w->new);
 }
 
 /* P2: files are new, and of another nobody knows any more what it was: the old one is not left among them where its
  * new one still lies beside. */
 static void
-unknown_file_is_not_left_among_new_ones(void **state)
+unknown_file_is_not_left_among_new_ones(twice *w)
 {
-    (void)state;
-    for (int k = 0; k < 2; k++) {
-        twice w;
+    const int last = w->kind.parity == 0 ? 2 : 3; /* whoever records what rank 2's file was */
 
-        twice_open(&w, k == 0 ? single : twice_kinds[0]);
-        for (int r = 0; r < TWICE_RANKS; r++) {
-            write_shadow(&w, r, 3000);
-            if (r != 2)
-                put_in_place(&w, r);
-        }
-        for (int holder = 2; holder <= 2 + k; holder++)
-            hide(&w, holder, true);
-        twice_assert_refused(&w);
-        twice_close(&w);
+    for (int r = 0; r < TWICE_RANKS; r++) {
+        write_shadow(w, r, 3000);
+        if (r != 2)
+            put_in_place(w, r);
     }
+    for (int holder = 2; holder <= last; holder++)
+        hide(w, holder, true);
+    twice_assert_refused(w);
 }
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shadow_of_a_dead_run_is_removed),
-        cmocka_unit_test(shadow_goes_when_a_node_is_rebuilt),
-        cmocka_unit_test(commit_goes_forward_to_the_shadow),
-        cmocka_unit_test(replaced_file_stays_while_nothing_is_missing),
-        cmocka_unit_test(unknown_file_is_not_left_among_new_ones),
+        TWICE_TEST(shadow_of_a_dead_run_is_removed, KIND_XOR),
+        TWICE_TEST(shadow_goes_when_a_node_is_rebuilt, KIND_XOR),
+        TWICE_TEST_FOR(commit_goes_forward_to_the_shadow, EACH_KIND, 1, 16),
+        TWICE_TEST_FOR(replaced_file_stays_while_nothing_is_missing, EACH_KIND, 0, 2),
+        TWICE_TEST(unknown_file_is_not_left_among_new_ones, KIND_SINGLE | KIND_PARTNER),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -63,71 +63,59 @@ redundancy_of(const twice *w, int r)
 
 /* Data and redundancy of both, by the lower one, while both are missing still. */
 static void
-two_lost_nodes_are_told_once(void **state)
+two_lost_nodes_are_told_once(twice *w)
 {
-    twice              w;
     told               t;
     rset_rebuild_watch watch;
 
-    (void)state;
-    twice_open(&w, twice_kinds[2]);
-    twice_lose_node(&w, 1);
-    twice_lose_node(&w, 3);
-    assert_int_equal(recover(&w, &t, &watch), RSET_OK);
+    twice_lose_node(w, 1);
+    twice_lose_node(w, 3);
+    assert_int_equal(recover(w, &t, &watch), RSET_OK);
     assert_int_equal(t.times, 1);
     assert_int_equal(t.there, 2);
     assert_int_equal(t.last.rank, 1);
     assert_int_equal(t.last.ranks, 2);
     assert_string_equal(t.name, "ckpt_1.h5");
-    assert_true(t.last.lost && redundancy_of(&w, 1) > 0);
+    assert_true(t.last.lost && redundancy_of(w, 1) > 0);
     assert_int_equal(t.last.bytes,
-                     data_of(1) + data_of(3) + redundancy_of(&w, 1) + redundancy_of(&w, 3));
-    twice_close(&w);
+                     data_of(1) + data_of(3) + redundancy_of(w, 1) + redundancy_of(w, 3));
 }
 
 static void
-nothing_to_rebuild_is_not_told(void **state)
+nothing_to_rebuild_is_not_told(twice *w)
 {
-    twice              w;
     told               t;
     rset_rebuild_watch watch;
 
-    (void)state;
-    twice_open(&w, twice_kinds[1]);
-    assert_int_equal(recover(&w, &t, &watch), RSET_OK);
+    assert_int_equal(recover(w, &t, &watch), RSET_OK);
     assert_int_equal(t.times, 0);
     for (int r = 0; r < TWICE_RANKS; r++)
-        update(&w, r, 2, END_KILLED); /* is rolled back */
-    assert_int_equal(recover(&w, &t, &watch), RSET_OK);
+        update(w, r, 2, END_KILLED); /* is rolled back */
+    assert_int_equal(recover(w, &t, &watch), RSET_OK);
     assert_int_equal(t.times, 0);
-    twice_lose_node(&w, 0);
-    twice_lose_node(&w, 2);
-    assert_int_equal(recover(&w, &t, &watch), RSET_LOST);
+    twice_lose_node(w, 0);
+    twice_lose_node(w, 2);
+    assert_int_equal(recover(w, &t, &watch), RSET_LOST);
     assert_int_equal(t.times, 0);
-    twice_close(&w);
 }
 
 static void
-damage_and_lost_redundancy_are_told_apart(void **state)
+damage_and_lost_redundancy_are_told_apart(twice *w)
 {
-    twice              w;
     told               t;
     rset_rebuild_watch watch;
 
-    (void)state;
-    twice_open(&w, twice_kinds[1]);
-    flip_bit(job_data(&w.job, 2), 5);
-    assert_int_equal(recover(&w, &t, &watch), RSET_OK);
+    flip_bit(job_data(&w->job, 2), 5);
+    assert_int_equal(recover(w, &t, &watch), RSET_OK);
     assert_int_equal(t.times, 1);
     assert_true(t.last.damaged && !t.last.lost);
     assert_int_equal(t.last.rank, 2);
     assert_int_equal(t.last.bytes, data_of(2));
-    hide(&w, 3, true);
-    assert_int_equal(recover(&w, &t, &watch), RSET_OK);
+    hide(w, 3, true);
+    assert_int_equal(recover(w, &t, &watch), RSET_OK);
     assert_int_equal(t.times, 1);
     assert_true(!t.last.damaged && !t.last.lost);
-    assert_int_equal(t.last.bytes, redundancy_of(&w, 3));
-    twice_close(&w);
+    assert_int_equal(t.last.bytes, redundancy_of(w, 3));
 }
 
 /* Nothing fits beside the damaged file. */
@@ -147,63 +135,55 @@ full_pwrite(int fd, const void *buf, size_t len, off_t off)
 
 /* First the whole file; then, as there is no room for that, what is bad of it, which is written over it. */
 static void
-only_bad_blocks_are_told_where_there_is_no_room(void **state)
+only_bad_blocks_are_told_where_there_is_no_room(twice *w)
 {
     enum { SIZE = 5 * RSET_BLOCK_MIN };
     static const size_t size = SIZE;
     rset_sys            table = rset_sys_posix;
-    twice               w;
     told                t;
     rset_rebuild_watch  watch;
 
-    (void)state;
-    twice_open(&w, twice_kinds[1]);
-    w.job.extra = true;
-    job_write_data(&w.job, &size, 1, 3);
-    assert_int_equal(job_protect(&w.job), RSET_OK);
-    flip_bit(job_data(&w.job, 2), 3 * RSET_BLOCK_MIN + 5);
+    w->job.extra = true;
+    job_write_data(&w->job, &size, 1, 3);
+    assert_int_equal(job_protect(&w->job), RSET_OK);
+    flip_bit(job_data(&w->job, 2), 3 * RSET_BLOCK_MIN + 5);
     table.pwrite = full_pwrite;
     rset_sys_use(&table);
-    assert_int_equal(recover(&w, &t, &watch), RSET_OK);
+    assert_int_equal(recover(w, &t, &watch), RSET_OK);
     rset_sys_use(NULL);
     assert_int_equal(t.times, 2);
     assert_int_equal(t.last.bytes, RSET_BLOCK_MIN);
-    twice_close(&w);
 }
 
 /* One process alone tells it of the one file that it opens. */
 static void
-a_serial_rebuild_is_told(void **state)
+a_serial_rebuild_is_told(twice *w)
 {
-    twice              w;
-    told               t = {.lock = PTHREAD_MUTEX_INITIALIZER, .w = &w};
+    told               t = {.lock = PTHREAD_MUTEX_INITIALIZER, .w = w};
     rset_rebuild_watch watch = {begins, &t};
 
-    (void)state;
-    twice_open(&w, twice_kinds[1]);
-    unlink(job_data(&w.job, 1));
-    w.job.watch = &watch;
-    assert_int_equal(job_recover_serial(&w.job, 1), RSET_OK);
+    unlink(job_data(&w->job, 1));
+    w->job.watch = &watch;
+    assert_int_equal(job_recover_serial(&w->job, 1), RSET_OK);
     assert_int_equal(t.times, 1);
     assert_int_equal(t.there, 3);
     assert_true(t.last.lost);
     assert_int_equal(t.last.rank, 1);
     assert_int_equal(t.last.ranks, 1);
     assert_int_equal(t.last.bytes, data_of(1));
-    assert_int_equal(job_recover_serial(&w.job, 1), RSET_OK);
+    assert_int_equal(job_recover_serial(&w->job, 1), RSET_OK);
     assert_int_equal(t.times, 1);
-    twice_close(&w);
 }
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_lost_nodes_are_told_once),
-        cmocka_unit_test(nothing_to_rebuild_is_not_told),
-        cmocka_unit_test(damage_and_lost_redundancy_are_told_apart),
-        cmocka_unit_test(only_bad_blocks_are_told_where_there_is_no_room),
-        cmocka_unit_test(a_serial_rebuild_is_told),
+        TWICE_TEST(two_lost_nodes_are_told_once, KIND_RS),
+        TWICE_TEST(nothing_to_rebuild_is_not_told, KIND_XOR),
+        TWICE_TEST(damage_and_lost_redundancy_are_told_apart, KIND_XOR),
+        TWICE_TEST(only_bad_blocks_are_told_where_there_is_no_room, KIND_XOR),
+        TWICE_TEST(a_serial_rebuild_is_told, KIND_XOR),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
