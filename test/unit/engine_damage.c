@@ -18,7 +18,7 @@ const kind damage_kinds[KINDS] = {
 void
 damage_open(world *w, kind k, size_t size)
 {
-    *w = (world){.base = scratch_make()};
+    *w = (world){.base = scratch_make(), .kind = k};
     snprintf(w->what, sizeof w->what, "%s %d", k.scheme->name, k.parity);
     job_init(&w->job, w->base, N, k.scheme, k.parity, N);
     job_write_data(&w->job, &size, 1, 1);
@@ -79,4 +79,31 @@ assert_refused(world *w)
                  job_text(&w->job));
     assert_image(w, &before, NULL, IMAGE_UNTOUCHED);
     image_free(&before);
+}
+
+static void
+play_one(const damage_test *t, kind k, int number)
+{
+    world  w;
+    size_t n;
+
+    damage_open(&w, k, t->size);
+    if (t->once != NULL) {
+        t->once(&w);
+    } else {
+        n = strlen(w.what);
+        snprintf(w.what + n, sizeof w.what - n, ", %d", number);
+        t->each(&w, number);
+    }
+    damage_close(&w);
+}
+
+void
+damage_play(void **state)
+{
+    const damage_test *t = *state;
+
+    for (int k = 0; k < KINDS; k++)
+        for (int i = t->first; (t->kinds >> k & 1) != 0 && i < t->end; i++)
+            play_one(t, damage_kinds[k], i);
 }

@@ -56,102 +56,73 @@ is_aside(const world *w, uint64_t number, size_t at)
 
 /* XOR covers one file of the set: it comes back, and what it was changed to is put aside. */
 static void
-covered_is_restored_and_put_aside(void **state)
+covered_is_restored_and_put_aside(world *w)
 {
-    world w;
-
-    (void)state;
-    damage_open(&w, xor_kind, SIZE);
-    change(job_data(&w.job, 1), 100);
-    assert_int_equal(job_recover(&w.job), RSET_OK);
-    assert_data(&w);
-    assert_true(w.job.ranks[1].out.altered.any);
-    assert_false(w.job.ranks[1].out.altered.longer);
-    assert_int_equal(w.job.ranks[1].out.altered.when, THEN);
-    assert_true(is_aside(&w, w.job.ranks[1].out.aside, 100));
-    damage_close(&w);
+    change(job_data(&w->job, 1), 100);
+    assert_int_equal(job_recover(&w->job), RSET_OK);
+    assert_data(w);
+    assert_true(w->job.ranks[1].out.altered.any);
+    assert_false(w->job.ranks[1].out.altered.longer);
+    assert_int_equal(w->job.ranks[1].out.altered.when, THEN);
+    assert_true(is_aside(w, w->job.ranks[1].out.aside, 100));
 }
 
 /* Each of several changes is there afterwards. */
 static void
-a_second_change_has_a_name_of_its_own(void **state)
+a_second_change_has_a_name_of_its_own(world *w)
 {
-    world    w;
     uint64_t numbers[2];
 
-    (void)state;
-    damage_open(&w, xor_kind, SIZE);
     for (unsigned i = 0; i < 2; i++) {
-        change(job_data(&w.job, 1), 100 + i);
-        assert_int_equal(job_recover(&w.job), RSET_OK);
-        assert_data(&w);
-        numbers[i] = w.job.ranks[1].out.aside;
+        change(job_data(&w->job, 1), 100 + i);
+        assert_int_equal(job_recover(&w->job), RSET_OK);
+        assert_data(w);
+        numbers[i] = w->job.ranks[1].out.aside;
     }
-    assert_true(is_aside(&w, numbers[0], 100) && is_aside(&w, numbers[1], 101));
-    damage_close(&w);
+    assert_true(is_aside(w, numbers[0], 100) && is_aside(w, numbers[1], 101));
 }
 
 /* Damage of the disk is repaired as ever, and nothing is put aside. */
 static void
-damage_is_not_put_aside(void **state)
+damage_is_not_put_aside(world *w)
 {
-    world w;
-
-    (void)state;
-    damage_open(&w, xor_kind, SIZE);
-    flip_bit(job_data(&w.job, 1), 100);
-    assert_healed(&w);
-    assert_image(&w, &w.image, NULL, IMAGE_CONTENT);
-    damage_close(&w);
+    flip_bit(job_data(&w->job, 1), 100);
+    assert_healed(w);
+    assert_image(w, &w->image, NULL, IMAGE_CONTENT);
 }
 
 /* Another time alone is nothing. */
 static void
-a_new_time_is_nothing(void **state)
+a_new_time_is_nothing(world *w)
 {
-    world w;
-
-    (void)state;
-    damage_open(&w, xor_kind, SIZE);
     for (int r = 0; r < N; r++)
-        date_it(job_data(&w.job, r));
-    assert_int_equal(job_recover(&w.job), RSET_OK);
-    assert_true(w.job.ranks[0].out.protected_);
-    assert_image(&w, &w.image, NULL, IMAGE_CONTENT);
-    damage_close(&w);
+        date_it(job_data(&w->job, r));
+    assert_int_equal(job_recover(&w->job), RSET_OK);
+    assert_true(w->job.ranks[0].out.protected_);
+    assert_image(w, &w->image, NULL, IMAGE_CONTENT);
 }
 
 /* Where all were changed no node was lost, and the way out is said. */
 static void
-not_covered_is_refused_with_the_way_out(void **state)
+not_covered_is_refused_with_the_way_out(world *w)
 {
-    world w;
-
-    (void)state;
-    damage_open(&w, xor_kind, SIZE);
     for (int r = 0; r < N; r++)
-        change(job_data(&w.job, r), 100);
-    assert_refused(&w);
-    assert_non_null(strstr(job_text(&w.job), "changed=keep"));
-    assert_non_null(strstr(job_text(&w.job), "No node was lost"));
-    assert_non_null(strstr(job_text(&w.job), "2023-11-14 22:13:20 UTC"));
-    damage_close(&w);
+        change(job_data(&w->job, r), 100);
+    assert_refused(w);
+    assert_non_null(strstr(job_text(&w->job), "changed=keep"));
+    assert_non_null(strstr(job_text(&w->job), "No node was lost"));
+    assert_non_null(strstr(job_text(&w->job), "2023-11-14 22:13:20 UTC"));
 }
 
 static void
-only_longer_is_told_apart(void **state)
+only_longer_is_told_apart(world *w)
 {
-    world w;
-
-    (void)state;
-    damage_open(&w, xor_kind, SIZE);
     for (int r = 0; r < N; r++) {
-        append_file(job_data(&w.job, r), "more", 4);
-        date_it(job_data(&w.job, r));
+        append_file(job_data(&w->job, r), "more", 4);
+        date_it(job_data(&w->job, r));
     }
-    assert_refused(&w);
-    assert_non_null(strstr(job_text(&w.job), "was only made longer by another program"));
-    damage_close(&w);
+    assert_refused(w);
+    assert_non_null(strstr(job_text(&w->job), "was only made longer by another program"));
 }
 
 /* changed=keep: all are opened as they are, whether redundancy covers them or not, and are to be protected so. */
@@ -179,81 +150,62 @@ kept_as_they_are(void **state)
 
 /* A rank that has lost its file needs the others' as they were protected. */
 static void
-what_is_lost_comes_first(void **state)
+what_is_lost_comes_first(world *w)
 {
-    world w;
-
-    (void)state;
-    damage_open(&w, rs2_kind, SIZE);
-    change(job_data(&w.job, 1), 100);
-    assert_int_equal(unlink(job_data(&w.job, 2)), 0);
-    w.job.keep_changed = true;
-    assert_int_equal(job_recover(&w.job), RSET_OK);
-    assert_data(&w);
-    assert_true(is_aside(&w, w.job.ranks[1].out.aside, 100));
-    damage_close(&w);
+    change(job_data(&w->job, 1), 100);
+    assert_int_equal(unlink(job_data(&w->job, 2)), 0);
+    w->job.keep_changed = true;
+    assert_int_equal(job_recover(&w->job), RSET_OK);
+    assert_data(w);
+    assert_true(is_aside(w, w->job.ranks[1].out.aside, 100));
 }
 
 /* More than redundancy covers, and not by changes alone: changed=keep is not named, since it would not help. */
 static void
-changed_and_lost(void **state)
+changed_and_lost(world *w)
 {
-    world w;
-
-    (void)state;
-    damage_open(&w, xor_kind, SIZE);
-    change(job_data(&w.job, 1), 100);
-    assert_int_equal(unlink(job_data(&w.job, 2)), 0);
-    assert_refused(&w);
-    assert_null(strstr(job_text(&w.job), "changed=keep"));
-    assert_non_null(strstr(job_text(&w.job), "the file of rank 1 was changed by another program"));
-    damage_close(&w);
+    change(job_data(&w->job, 1), 100);
+    assert_int_equal(unlink(job_data(&w->job, 2)), 0);
+    assert_refused(w);
+    assert_null(strstr(job_text(&w->job), "changed=keep"));
+    assert_non_null(strstr(job_text(&w->job), "the file of rank 1 was changed by another program"));
 }
 
 /* The run that protected them has changed all a little, each in another stripe, so that redundancy would cover it. */
 static void
-small_changes_of_the_own_run_are_opened(void **state)
+small_changes_of_the_own_run_are_opened(world *w)
 {
-    world w;
     image before;
 
-    (void)state;
-    damage_open(&w, xor_kind, (size_t)N * BLOCK);
     for (int r = 0; r < N; r++)
-        change(job_data(&w.job, r), (size_t)r * BLOCK + 100);
-    before = image_take(w.base);
-    w.job.own_run = true;
-    assert_int_equal(job_recover(&w.job), RSET_OK);
-    assert_int_equal(w.job.ranks[0].out.reason, RSET_REASON_REWRITTEN);
-    assert_true(w.job.ranks[0].out.reprotect);
-    assert_image(&w, &before, NULL, IMAGE_CONTENT);
+        change(job_data(&w->job, r), (size_t)r * BLOCK + 100);
+    before = image_take(w->base);
+    w->job.own_run = true;
+    assert_int_equal(job_recover(&w->job), RSET_OK);
+    assert_int_equal(w->job.ranks[0].out.reason, RSET_REASON_REWRITTEN);
+    assert_true(w->job.ranks[0].out.reprotect);
+    assert_image(w, &before, NULL, IMAGE_CONTENT);
     image_free(&before);
-    damage_close(&w);
 }
 
 /* A run that has changed all of its files itself opens them as they are with required=yes, too, and no other program is blamed. */
 static void
-the_own_run_with_required(void **state)
+the_own_run_with_required(world *w)
 {
-    world w;
-
-    (void)state;
-    damage_open(&w, xor_kind, (size_t)N * BLOCK);
     for (int r = 0; r < N; r++)
-        change(job_data(&w.job, r), 100);
-    w.job.own_run = w.job.required = true;
-    assert_refused(&w);
-    assert_null(strstr(job_text(&w.job), "another program"));
-    assert_non_null(strstr(job_text(&w.job), "changed without this driver"));
+        change(job_data(&w->job, r), 100);
+    w->job.own_run = w->job.required = true;
+    assert_refused(w);
+    assert_null(strstr(job_text(&w->job), "another program"));
+    assert_non_null(strstr(job_text(&w->job), "changed without this driver"));
     for (int r = 0; r < N; r++) {
         const struct timespec now[2] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_NOW}};
 
-        assert_int_equal(utimensat(AT_FDCWD, job_data(&w.job, r), now, 0), 0);
+        assert_int_equal(utimensat(AT_FDCWD, job_data(&w->job, r), now, 0), 0);
     }
-    assert_int_equal(job_recover(&w.job), RSET_OK);
-    assert_int_equal(w.job.ranks[0].out.reason, RSET_REASON_REWRITTEN);
-    assert_true(w.job.ranks[0].out.reprotect);
-    damage_close(&w);
+    assert_int_equal(job_recover(&w->job), RSET_OK);
+    assert_int_equal(w->job.ranks[0].out.reason, RSET_REASON_REWRITTEN);
+    assert_true(w->job.ranks[0].out.reprotect);
 }
 
 static bool
@@ -267,9 +219,8 @@ is_there(rset_dir *dir, const char *name, uint64_t number)
 
 /* A file gets another name, under which one was put aside as well; and once more, as after a crash. */
 static void
-goes_along_with_the_file(void **state)
+goes_along_with_the_file(world *w)
 {
-    world             w;
     rset_err          err = RSET_ERR_NONE;
     const char *const names[2] = {"one", "two"};
     const char *const prefixes[2] = {"one.", "two."};
@@ -277,13 +228,11 @@ goes_along_with_the_file(void **state)
     rset_dir         *dir = NULL;
     uint64_t          number = 0;
 
-    (void)state;
-    damage_open(&w, xor_kind, SIZE);
-    assert_int_equal(rset_dir_open(w.base, false, &dir, &err), RSET_OK);
+    assert_int_equal(rset_dir_open(w->base, false, &dir, &err), RSET_OK);
     for (int i = 0; i < 2; i++) {
         char path[4096];
 
-        snprintf(path, sizeof path, "%s/%s", w.base, names[i]);
+        snprintf(path, sizeof path, "%s/%s", w->base, names[i]);
         fclose(fopen(path, "w"));
         local[i] = (rset_local){.dir = dir, .prefix = prefixes[i], .nfiles = 1, .names = &names[i]};
         assert_int_equal(rset_changed_put(&local[i], 7, &number, &err), RSET_OK);
@@ -295,25 +244,24 @@ goes_along_with_the_file(void **state)
         assert_true(is_there(dir, "two", 7) && is_there(dir, "two", 8) && !is_there(dir, "two", 9));
     }
     rset_dir_close(dir);
-    damage_close(&w);
 }
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(covered_is_restored_and_put_aside),
-        cmocka_unit_test(a_second_change_has_a_name_of_its_own),
-        cmocka_unit_test(damage_is_not_put_aside),
-        cmocka_unit_test(a_new_time_is_nothing),
-        cmocka_unit_test(not_covered_is_refused_with_the_way_out),
-        cmocka_unit_test(only_longer_is_told_apart),
+        DAMAGE_TEST(covered_is_restored_and_put_aside, KIND_XOR, SIZE),
+        DAMAGE_TEST(a_second_change_has_a_name_of_its_own, KIND_XOR, SIZE),
+        DAMAGE_TEST(damage_is_not_put_aside, KIND_XOR, SIZE),
+        DAMAGE_TEST(a_new_time_is_nothing, KIND_XOR, SIZE),
+        DAMAGE_TEST(not_covered_is_refused_with_the_way_out, KIND_XOR, SIZE),
+        DAMAGE_TEST(only_longer_is_told_apart, KIND_XOR, SIZE),
         cmocka_unit_test(kept_as_they_are),
-        cmocka_unit_test(what_is_lost_comes_first),
-        cmocka_unit_test(changed_and_lost),
-        cmocka_unit_test(small_changes_of_the_own_run_are_opened),
-        cmocka_unit_test(the_own_run_with_required),
-        cmocka_unit_test(goes_along_with_the_file),
+        DAMAGE_TEST(what_is_lost_comes_first, KIND_RS2, SIZE),
+        DAMAGE_TEST(changed_and_lost, KIND_XOR, SIZE),
+        DAMAGE_TEST(small_changes_of_the_own_run_are_opened, KIND_XOR, (size_t)N * BLOCK),
+        DAMAGE_TEST(the_own_run_with_required, KIND_XOR, (size_t)N * BLOCK),
+        DAMAGE_TEST(goes_along_with_the_file, KIND_XOR, SIZE),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -170,77 +170,56 @@ check_nothing_recorded(world *w)
 
 /* B10, B13: state digit 0: all there, 1: data lost, 2: redundancy lost, 3: both. */
 static void
-all_states_of_four_ranks(void **state)
+all_states_of_four_ranks(world *w)
 {
-    (void)state;
-    for (int k = 0; k < KINDS; k++) {
-        world w;
+    for (int state_no = 0; state_no < 255; state_no++) {
+        bool bad_data[N], bad_payload[N], any = false;
 
-        damage_open(&w, damage_kinds[k], 8400);
-        for (int state_no = 0; state_no < 255; state_no++) {
-            bool bad_data[N], bad_payload[N], any = false;
-
-            snprintf(w.what, sizeof w.what, "%s %d, state %d%d%d%d", damage_kinds[k].scheme->name,
-                     damage_kinds[k].parity, state_no & 3, state_no >> 2 & 3, state_no >> 4 & 3,
-                     state_no >> 6);
-            for (int r = 0; r < N; r++) {
-                bad_data[r] = (state_no >> 2 * r & 1) != 0;
-                bad_payload[r] = (state_no >> 2 * r & 2) != 0;
-                any = any || bad_data[r];
-                if (bad_data[r])
-                    unlink(job_data(&w.job, r));
-                if (bad_payload[r]) {
-                    unlink(job_redundancy(&w.job, r));
-                    unlink(job_descriptor(&w.job, r));
-                }
+        snprintf(w->what, sizeof w->what, "%s %d, state %d%d%d%d", w->kind.scheme->name,
+                 w->kind.parity, state_no & 3, state_no >> 2 & 3, state_no >> 4 & 3, state_no >> 6);
+        for (int r = 0; r < N; r++) {
+            bad_data[r] = (state_no >> 2 * r & 1) != 0;
+            bad_payload[r] = (state_no >> 2 * r & 2) != 0;
+            any = any || bad_data[r];
+            if (bad_data[r])
+                unlink(job_data(&w->job, r));
+            if (bad_payload[r]) {
+                unlink(job_redundancy(&w->job, r));
+                unlink(job_descriptor(&w->job, r));
             }
-            if ((state_no & 0xaa) == 0xaa)
-                check_nothing_recorded(&w);
-            else {
-                if ((state_no & 0x55) == 0x55)
-                    check_deleted(&w);
-                w.job.undelete = (state_no & 0x55) == 0x55;
-                check_state(&w, bad_data, bad_payload, any);
-                w.job.undelete = false;
-            }
-            image_put(&w.image, w.base, NULL);
         }
-        damage_close(&w);
+        if ((state_no & 0xaa) == 0xaa)
+            check_nothing_recorded(w);
+        else {
+            if ((state_no & 0x55) == 0x55)
+                check_deleted(w);
+            w->job.undelete = (state_no & 0x55) == 0x55;
+            check_state(w, bad_data, bad_payload, any);
+            w->job.undelete = false;
+        }
+        image_put(&w->image, w->base, NULL);
     }
 }
 
 /* ---- B1, B4: flipped bits ---- */
 
 static void
-flipped_data_heals(void **state)
+flipped_data_heals(world *w)
 {
-    static const size_t size = 3 * BLOCK + 777,
-                        at[] = {0, BLOCK - 1, BLOCK, 2 * BLOCK + 5, 3 * BLOCK + 776};
+    static const size_t at[] = {0, BLOCK - 1, BLOCK, 2 * BLOCK + 5, 3 * BLOCK + 776};
 
-    (void)state;
-    for (int k = 1; k < KINDS; k++) {
-        world w;
-
-        damage_open(&w, damage_kinds[k], size);
-        for (int r = 0; r < N; r++)
-            for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
-                flip_bit(job_data(&w.job, r), at[i]);
-                assert_healed(&w);
-            }
-        damage_close(&w);
-    }
+    for (int r = 0; r < N; r++)
+        for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+            flip_bit(job_data(&w->job, r), at[i]);
+            assert_healed(w);
+        }
 }
 
 static void
-flipped_data_of_single_is_refused(void **state)
+flipped_data_of_single_is_refused(world *w)
 {
-    world w;
-
-    (void)state;
-    damage_open(&w, damage_kinds[0], 5000);
-    flip_bit(job_data(&w.job, 1), 4999);
-    assert_refused(&w);
-    damage_close(&w);
+    flip_bit(job_data(&w->job, 1), 4999);
+    assert_refused(w);
 }
 
 /* A program that rewrites all its files without us, in the run that protected them, is taken at its word;
@@ -307,95 +286,69 @@ damage_everywhere_heals_per_block(void **state)
 }
 
 static void
-flipped_payload_is_never_used(void **state)
+flipped_payload_is_never_used(world *w)
 {
-    world w;
-
-    (void)state;
-    damage_open(&w, xor_kind, 3 * BLOCK);
     for (int r = 0; r < N; r++) /* B4: payload of all survivors, and a node lost */
-        flip_bit(job_redundancy(&w.job, r), payload_at(&w, r) + 5);
-    remove_tree(w.job.ranks[0].dir);
-    mkdir(w.job.ranks[0].dir, 0777);
-    assert_refused(&w);
-    damage_close(&w);
+        flip_bit(job_redundancy(&w->job, r), payload_at(w, r) + 5);
+    remove_tree(w->job.ranks[0].dir);
+    mkdir(w->job.ranks[0].dir, 0777);
+    assert_refused(w);
 }
 
 static void
-flipped_payload_of_one_heals(void **state)
+flipped_payload_of_one_heals(world *w)
 {
-    (void)state;
-    for (int k = 1; k < KINDS; k++) {
-        world w;
-
-        damage_open(&w, damage_kinds[k], 3 * BLOCK + 99);
-        for (int r = 0; r < N; r++) {
-            flip_bit(job_redundancy(&w.job, r), payload_at(&w, r) + 5);
-            assert_healed(&w); /* nothing else wrong */
-            flip_bit(job_redundancy(&w.job, r), payload_at(&w, r) + 5);
-            if (damage_kinds[k].parity > 1) { /* and a node lost as well */
-                remove_tree(w.job.ranks[(r + 1) % N].dir);
-                assert_healed(&w);
-            } else {
-                assert_healed(&w);
-            }
+    for (int r = 0; r < N; r++) {
+        flip_bit(job_redundancy(&w->job, r), payload_at(w, r) + 5);
+        assert_healed(w); /* nothing else wrong */
+        flip_bit(job_redundancy(&w->job, r), payload_at(w, r) + 5);
+        if (w->kind.parity > 1) { /* and a node lost as well */
+            remove_tree(w->job.ranks[(r + 1) % N].dir);
+            assert_healed(w);
+        } else {
+            assert_healed(w);
         }
-        damage_close(&w);
     }
 }
 
 /* E7: whoever wants the data verified does not wait for the redundancy, and damage in it spoils nothing. */
 static void
-data_is_had_beside_damaged_redundancy(void **state)
+data_is_had_beside_damaged_redundancy(world *w)
 {
-    (void)state;
-    for (int k = 1; k < KINDS; k++) {
-        image before;
-        world w;
+    image before;
 
-        damage_open(&w, damage_kinds[k], 3 * BLOCK + 99);
-        w.job.content = RSET_CONTENT_DATA;
-        flip_bit(job_redundancy(&w.job, 1), payload_at(&w, 1) + 5);
-        before = image_take(w.base);
-        assert_int_equal(job_recover(&w.job), RSET_OK);
-        assert_true(w.job.ranks[1].out.protected_);
-        assert_image(&w, &before, NULL, IMAGE_UNTOUCHED);
-        image_free(&before);
-        flip_bit(job_data(&w.job, 0), BLOCK + 7); /* the data is verified, and then all is */
-        if (damage_kinds[k].parity > 1) {
-            assert_healed(&w);
-        } else {
-            w.job.content = RSET_CONTENT_ALL;
-            flip_bit(job_data(&w.job, 0), BLOCK + 7);
-            assert_healed(&w);
-        }
-        damage_close(&w);
+    w->job.content = RSET_CONTENT_DATA;
+    flip_bit(job_redundancy(&w->job, 1), payload_at(w, 1) + 5);
+    before = image_take(w->base);
+    assert_int_equal(job_recover(&w->job), RSET_OK);
+    assert_true(w->job.ranks[1].out.protected_);
+    assert_image(w, &before, NULL, IMAGE_UNTOUCHED);
+    image_free(&before);
+    flip_bit(job_data(&w->job, 0), BLOCK + 7); /* the data is verified, and then all is */
+    if (w->kind.parity > 1) {
+        assert_healed(w);
+    } else {
+        w->job.content = RSET_CONTENT_ALL;
+        flip_bit(job_data(&w->job, 0), BLOCK + 7);
+        assert_healed(w);
     }
 }
 
 /* The same while a lost node comes back: what is read of a damaged redundancy file is never used. */
 static void
-lost_node_comes_back_beside_damaged_redundancy(void **state)
+lost_node_comes_back_beside_damaged_redundancy(world *w, int r)
 {
-    (void)state;
-    for (int k = 1; k < KINDS; k++)
-        for (int r = 1; r < N; r++) {
-            world w;
-
-            damage_open(&w, damage_kinds[k], 3 * BLOCK + 99);
-            w.job.content = RSET_CONTENT_DATA;
-            flip_bit(job_redundancy(&w.job, r), payload_at(&w, r) + 5);
-            remove_tree(w.job.ranks[0].dir);
-            mkdir(w.job.ranks[0].dir, 0777);
-            if (job_recover(&w.job) == RSET_OK) {
-                assert_data(&w);
-                w.job.content = RSET_CONTENT_ALL;
-                assert_healed(&w);
-            } else {
-                assert_true(damage_kinds[k].parity == 1);
-            }
-            damage_close(&w);
-        }
+    w->job.content = RSET_CONTENT_DATA;
+    flip_bit(job_redundancy(&w->job, r), payload_at(w, r) + 5);
+    remove_tree(w->job.ranks[0].dir);
+    mkdir(w->job.ranks[0].dir, 0777);
+    if (job_recover(&w->job) == RSET_OK) {
+        assert_data(w);
+        w->job.content = RSET_CONTENT_ALL;
+        assert_healed(w);
+    } else {
+        assert_true(w->kind.parity == 1);
+    }
 }
 
 static bool
@@ -430,86 +383,70 @@ finds_behind(world *w, int pieces, uint64_t off)
 
 /* V7: damage that is found behind an open is repaired by the next one, and only damage. */
 static void
-damage_found_behind_heals(void **state)
+damage_found_behind_heals(world *w)
 {
-    (void)state;
-    for (int k = 1; k < KINDS; k++) {
-        world w;
-
-        damage_open(&w, damage_kinds[k], 3 * BLOCK + 99);
-        w.job.content = RSET_CONTENT_DATA;
-        assert_int_equal(job_recover(&w.job), RSET_OK);
-        assert_true(w.job.ranks[1].out.unread);
-        assert_false(finds_behind(&w, 1000, 0));
-        flip_bit(job_redundancy(&w.job, 1), payload_at(&w, 1) + 5);
-        assert_false(finds_behind(&w, 0, 0)); /* no time: nothing is known */
-        assert_false(finds_behind(&w, 1, 0));
-        assert_false(finds_behind(&w, 1000, 1)); /* of another generation */
-        assert_true(finds_behind(&w, 1000, 0));
-        if (getxattr(job_data(&w.job, 1), "user.redset", NULL, 0) >
-            0) /* the file system has marks */
-            assert_healed(&w);
-        damage_close(&w);
-    }
+    w->job.content = RSET_CONTENT_DATA;
+    assert_int_equal(job_recover(&w->job), RSET_OK);
+    assert_true(w->job.ranks[1].out.unread);
+    assert_false(finds_behind(w, 1000, 0));
+    flip_bit(job_redundancy(&w->job, 1), payload_at(w, 1) + 5);
+    assert_false(finds_behind(w, 0, 0)); /* no time: nothing is known */
+    assert_false(finds_behind(w, 1, 0));
+    assert_false(finds_behind(w, 1000, 1)); /* of another generation */
+    assert_true(finds_behind(w, 1000, 0));
+    if (getxattr(job_data(&w->job, 1), "user.redset", NULL, 0) > 0) /* the file system has marks */
+        assert_healed(w);
 }
 
 /* A header with any bit wrong is as good as not there. */
 static void
-flipped_header_counts_as_lost(void **state)
+flipped_header_counts_as_lost(world *w)
 {
-    world  w;
     size_t head;
 
-    (void)state;
-    damage_open(&w, xor_kind, 1000);
-    head = payload_at(&w, 1);
+    head = payload_at(w, 1);
     for (size_t at = 0; at < head; at += 19) {
-        flip_bit(job_redundancy(&w.job, 1), at);
-        assert_healed(&w);
+        flip_bit(job_redundancy(&w->job, 1), at);
+        assert_healed(w);
     }
     for (size_t at = 0; at < 200; at += 11) {
-        flip_bit(job_descriptor(&w.job, 2), at);
-        assert_int_equal(job_recover(&w.job), RSET_OK);
-        assert_data(&w);
-        image_put(&w.image, w.base, NULL);
+        flip_bit(job_descriptor(&w->job, 2), at);
+        assert_int_equal(job_recover(&w->job), RSET_OK);
+        assert_data(w);
+        image_put(&w->image, w->base, NULL);
     }
-    damage_close(&w);
 }
 
 /* ---- without verification of content ---- */
 
 static void
-sizes_only_verifies_before_a_rebuild(void **state)
+sizes_only_verifies_before_a_rebuild(world *w)
 {
-    world w;
-
-    (void)state;
-    damage_open(&w, rs2_kind, 2 * BLOCK);
-    w.job.content = RSET_CONTENT_NONE;
-    flip_bit(job_data(&w.job, 0), 77);
-    assert_int_equal(job_recover(&w.job), RSET_OK); /* not looked at */
-    unlink(job_data(&w.job, 1));
-    assert_int_equal(job_recover(&w.job), RSET_OK);
-    assert_image(&w, &w.image, NULL, IMAGE_CONTENT);
-    damage_close(&w);
+    w->job.content = RSET_CONTENT_NONE;
+    flip_bit(job_data(&w->job, 0), 77);
+    assert_int_equal(job_recover(&w->job), RSET_OK); /* not looked at */
+    unlink(job_data(&w->job, 1));
+    assert_int_equal(job_recover(&w->job), RSET_OK);
+    assert_image(w, &w->image, NULL, IMAGE_CONTENT);
 }
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_states_of_four_ranks),
-        cmocka_unit_test(flipped_data_heals),
-        cmocka_unit_test(flipped_data_of_single_is_refused),
+        DAMAGE_TEST(all_states_of_four_ranks, EACH_KIND, 8400),
+        DAMAGE_TEST(flipped_data_heals, EACH_BUT_SINGLE, 3 * BLOCK + 777),
+        DAMAGE_TEST(flipped_data_of_single_is_refused, KIND_SINGLE, 5000),
         cmocka_unit_test(rewritten_by_the_same_run),
         cmocka_unit_test(damage_everywhere_heals_per_block),
-        cmocka_unit_test(flipped_payload_is_never_used),
-        cmocka_unit_test(flipped_payload_of_one_heals),
-        cmocka_unit_test(data_is_had_beside_damaged_redundancy),
-        cmocka_unit_test(lost_node_comes_back_beside_damaged_redundancy),
-        cmocka_unit_test(damage_found_behind_heals),
-        cmocka_unit_test(flipped_header_counts_as_lost),
-        cmocka_unit_test(sizes_only_verifies_before_a_rebuild),
+        DAMAGE_TEST(flipped_payload_is_never_used, KIND_XOR, 3 * BLOCK),
+        DAMAGE_TEST(flipped_payload_of_one_heals, EACH_BUT_SINGLE, 3 * BLOCK + 99),
+        DAMAGE_TEST(data_is_had_beside_damaged_redundancy, EACH_BUT_SINGLE, 3 * BLOCK + 99),
+        DAMAGE_TEST_FOR(lost_node_comes_back_beside_damaged_redundancy, EACH_BUT_SINGLE,
+                        3 * BLOCK + 99, 1, N),
+        DAMAGE_TEST(damage_found_behind_heals, EACH_BUT_SINGLE, 3 * BLOCK + 99),
+        DAMAGE_TEST(flipped_header_counts_as_lost, KIND_XOR, 1000),
+        DAMAGE_TEST(sizes_only_verifies_before_a_rebuild, KIND_RS2, 2 * BLOCK),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

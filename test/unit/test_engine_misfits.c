@@ -79,43 +79,23 @@ static const damage damages[] = {cut_short, make_longer, make_empty,
 enum { DAMAGES = sizeof damages / sizeof *damages };
 
 static void
-wrong_data_files_heal(void **state)
+wrong_data_files_heal(world *w, int d)
 {
-    (void)state;
-    for (int k = 1; k < KINDS; k++)
-        for (int d = 0; d < DAMAGES; d++) {
-            world w;
-
-            damage_open(&w, damage_kinds[k], BLOCK + 300);
-            snprintf(w.what, sizeof w.what, "%s %d, damage %d", damage_kinds[k].scheme->name,
-                     damage_kinds[k].parity, d);
-            damages[d](job_data(&w.job, 2));
-            assert_healed(&w);
-            damage_close(&w);
-        }
+    damages[d](job_data(&w->job, 2));
+    assert_healed(w);
 }
 
 static void
-wrong_redundancy_files_heal(void **state)
+wrong_redundancy_files_heal(world *w, int d)
 {
-    (void)state;
-    for (int k = 1; k < KINDS; k++)
-        for (int d = 0; d < DAMAGES; d++) {
-            world w;
-
-            damage_open(&w, damage_kinds[k], BLOCK + 300);
-            snprintf(w.what, sizeof w.what, "%s %d, redundancy damage %d",
-                     damage_kinds[k].scheme->name, damage_kinds[k].parity, d);
-            damages[d](job_redundancy(&w.job, 2));
-            if (damages[d] == make_longer) { /* FORMAT.md 11.20: more at the end is no harm */
-                assert_int_equal(job_recover(&w.job), RSET_OK);
-                assert_data(&w);
-                assert_true(w.job.ranks[0].out.protected_);
-            } else {
-                assert_healed(&w);
-            }
-            damage_close(&w);
-        }
+    damages[d](job_redundancy(&w->job, 2));
+    if (damages[d] == make_longer) { /* FORMAT.md 11.20: more at the end is no harm */
+        assert_int_equal(job_recover(&w->job), RSET_OK);
+        assert_data(w);
+        assert_true(w->job.ranks[0].out.protected_);
+    } else {
+        assert_healed(w);
+    }
 }
 
 /* Sets a file's length; what is added is a hole. */
@@ -147,82 +127,60 @@ check_settled(world *w)
 
 /* Alone, and while the files of another rank come back. */
 static void
-redundancy_of_any_length_settles(void **state)
+redundancy_of_any_length_settles(world *w)
 {
     static const off_t off[] = {-1, -300, -4096, 1, 4096, 337662};
     enum { LENGTHS = sizeof off / sizeof *off, CONTENTS = 3 };
 
-    (void)state;
-    for (int k = 0; k < KINDS; k++) {
-        world w;
+    for (int i = 0; i < LENGTHS * CONTENTS * 2; i++) {
+        const int         n = i / CONTENTS % LENGTHS;
+        const bool        lost = i >= LENGTHS * CONTENTS;
+        const char *const path = job_redundancy(&w->job, 2);
+        struct stat       sb;
 
-        damage_open(&w, damage_kinds[k], BLOCK + 300);
-        for (int i = 0; i < LENGTHS * CONTENTS * 2; i++) {
-            const int         n = i / CONTENTS % LENGTHS;
-            const bool        lost = i >= LENGTHS * CONTENTS;
-            const char *const path = job_redundancy(&w.job, 2);
-            struct stat       sb;
-
-            w.job.content = (rset_content)(i % CONTENTS);
-            snprintf(w.what, sizeof w.what, "%s %d, redundancy %+d bytes, content %d%s",
-                     damage_kinds[k].scheme->name, damage_kinds[k].parity, (int)off[n],
-                     (int)w.job.content, lost ? ", a node lost" : "");
-            assert_int_equal(stat(path, &sb), 0);
-            set_length(path, sb.st_size + off[n] > 0 ? sb.st_size + off[n] : 0);
-            if (lost) {
-                remove_tree(w.job.ranks[0].dir);
-                mkdir(w.job.ranks[0].dir, 0777);
-            }
-            check_settled(&w);
-            remove_tree(w.base);
-            image_put(&w.image, w.base, NULL);
+        w->job.content = (rset_content)(i % CONTENTS);
+        snprintf(w->what, sizeof w->what, "%s %d, redundancy %+d bytes, content %d%s",
+                 w->kind.scheme->name, w->kind.parity, (int)off[n], (int)w->job.content,
+                 lost ? ", a node lost" : "");
+        assert_int_equal(stat(path, &sb), 0);
+        set_length(path, sb.st_size + off[n] > 0 ? sb.st_size + off[n] : 0);
+        if (lost) {
+            remove_tree(w->job.ranks[0].dir);
+            mkdir(w->job.ranks[0].dir, 0777);
         }
-        damage_close(&w);
+        check_settled(w);
+        remove_tree(w->base);
+        image_put(&w->image, w->base, NULL);
     }
 }
 
 static void
-lost_descriptors_come_back(void **state)
+lost_descriptors_come_back(world *w, int d)
 {
-    (void)state;
-    for (int k = 0; k < KINDS; k++)
-        for (int d = 0; d < DAMAGES; d++) {
-            world w;
-
-            damage_open(&w, damage_kinds[k], 300);
-            snprintf(w.what, sizeof w.what, "%s %d, descriptor damage %d",
-                     damage_kinds[k].scheme->name, damage_kinds[k].parity, d);
-            damages[d](job_descriptor(&w.job, 2));
-            damages[d](job_descriptor(&w.job, 3));
-            assert_healed(&w);
-            damage_close(&w);
-        }
+    damages[d](job_descriptor(&w->job, 2));
+    damages[d](job_descriptor(&w->job, 3));
+    assert_healed(w);
 }
 
 static void
-directory_in_place_of_data_is_an_error(void **state)
+directory_in_place_of_data_is_an_error(world *w)
 {
-    world w;
-
-    (void)state;
-    damage_open(&w, xor_kind, 3000);
-    unlink(job_data(&w.job, 1));
-    assert_int_equal(mkdir(job_data(&w.job, 1), 0777), 0);
-    assert_int_not_equal(job_recover(&w.job), RSET_OK);
-    rmdir(job_data(&w.job, 1));
-    assert_healed(&w);
-    damage_close(&w);
+    unlink(job_data(&w->job, 1));
+    assert_int_equal(mkdir(job_data(&w->job, 1), 0777), 0);
+    assert_int_not_equal(job_recover(&w->job), RSET_OK);
+    rmdir(job_data(&w->job, 1));
+    assert_healed(w);
 }
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wrong_data_files_heal),
-        cmocka_unit_test(wrong_redundancy_files_heal),
-        cmocka_unit_test(redundancy_of_any_length_settles),
-        cmocka_unit_test(lost_descriptors_come_back),
-        cmocka_unit_test(directory_in_place_of_data_is_an_error),
+        DAMAGE_TEST_FOR(wrong_data_files_heal, EACH_BUT_SINGLE, BLOCK + 300, 0, DAMAGES),
+        DAMAGE_TEST_FOR(wrong_redundancy_files_heal, EACH_BUT_SINGLE, BLOCK + 300, 0, DAMAGES),
+        DAMAGE_TEST(redundancy_of_any_length_settles, EACH_KIND, BLOCK + 300),
+        DAMAGE_TEST_FOR(lost_descriptors_come_back, EACH_KIND, 300, 0, DAMAGES),
+        DAMAGE_TEST(directory_in_place_of_data_is_an_error, KIND_XOR, 3000),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
