@@ -9,6 +9,7 @@
 #include "rendezvous/rendezvous.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -109,6 +110,16 @@ run_as_team(int size, double timeout, void (*body)(rank *me, void *arg), void *a
     assert_int_equal(atomic_load(&failures), 0);
 }
 
+/* The path of rank me's file of that kind and step. */
+static inline const char *
+name_of(const rank *me, const char *kind, int step)
+{
+    static _Thread_local char text[64];
+
+    snprintf(text, sizeof text, "/some/where/%s_%d.%d.h5", kind, step, me->comm->rank);
+    return text;
+}
+
 /* Waits until `n` ranks have called reach(). */
 static inline void
 await(int n)
@@ -176,5 +187,62 @@ watchdog(int sig)
     (void)!write(2, text, sizeof text - 1);
     _exit(1);
 }
+
+/* For cmocka, before a group of tests. */
+static inline int
+set_watchdog(void **state)
+{
+    (void)state;
+    signal(SIGALRM, watchdog);
+    return (int)alarm(WATCHDOG);
+}
+
+/* ---- tables of tests ---- */
+
+/* A row of a table: so many ranks do that; either once, or for each `odd` from `first` to before `end`, which mostly is the rank
+ * that does something else. */
+typedef struct scene {
+    void (*once)(rank *me);
+    void (*each)(rank *me, int odd);
+    int    ranks;
+    double timeout;
+    int    first, end, step;
+} scene;
+
+typedef struct scene_run {
+    const scene *scene;
+    int          odd;
+} scene_run;
+
+static inline void
+scene_body(rank *me, void *arg)
+{
+    const scene_run *r = arg;
+
+    if (r->scene->once != NULL)
+        r->scene->once(me);
+    else
+        r->scene->each(me, r->odd);
+}
+
+static inline void
+scene_play(void **state)
+{
+    const scene *s = *state;
+
+    for (int odd = s->first; odd < s->end; odd += s->step)
+        run(s->ranks, s->timeout, scene_body, &(scene_run){s, odd});
+}
+
+/* Members of an array of struct CMUnitTest. */
+#define SCENE_ROW(body, ...)                                                                       \
+    {                                                                                              \
+        .name = #body, .test_func = scene_play, .initial_state = &(scene){__VA_ARGS__},            \
+    }
+#define SCENE(body, n, limit)                                                                      \
+    SCENE_ROW(body, .once = (body), .ranks = (n), .timeout = (limit), .end = 1, .step = 1)
+#define SCENE_FOR(body, n, limit, from, before, by)                                                \
+    SCENE_ROW(body, .each = (body), .ranks = (n), .timeout = (limit), .first = (from),             \
+              .end = (before), .step = (by))
 
 #endif

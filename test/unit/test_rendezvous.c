@@ -3,7 +3,6 @@
  * test_rendezvous_random.c. */
 #include "rendezvous_ranks.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,11 +134,10 @@ test_kinds(void **state)
 
 /* Ranks 0..2 close A, rank 3 closes B, then A: three wait, one goes on without and then joins. */
 static void
-minority(rank *me, void *arg)
+minority_goes_on_without(rank *me)
 {
     bool odd = me->comm->rank == 3;
 
-    (void)arg;
     if (odd) {
         CHECK(closing(me, "b_3.h5") == RSET_PEER && !me->known && !me->p.told);
         CHECK(says(me, "rank 0 (node0) and 2 more are closing a_#.h5"));
@@ -152,20 +150,11 @@ minority(rank *me, void *arg)
     CHECK(closing(me, "a_5.h5") == RSET_OK);
 }
 
-static void
-test_minority_goes_on_without(void **state)
-{
-    (void)state;
-    run(4, never, minority, NULL);
-}
-
 /* Two and two: those stay whose name has a number, as names of one file per rank have. */
 static void
-even_split(rank *me, void *arg)
+even_split(rank *me, int numbered)
 {
-    const int *numbered = arg;
-
-    if (me->comm->rank % 2 == *numbered) {
+    if (me->comm->rank % 2 == numbered) {
         CHECK(closing(me, "ckpt_3.h5") == RSET_OK);
         if (me->comm->rank > 1) /* not all four: what all have had is waited for again */
             CHECK(closing(me, "log.h5") == RSET_PEER && me->known);
@@ -176,22 +165,13 @@ even_split(rank *me, void *arg)
     }
 }
 
-static void
-test_even_split(void **state)
-{
-    (void)state;
-    for (int odd = 0; odd < 2; odd++)
-        run(4, never, even_split, &odd);
-}
-
 /* With required=yes, even of one rank, it is an error for those who are refused. The larger group is not refused for what
  * others do. */
 static void
-insisting(rank *me, void *arg)
+required(rank *me)
 {
     bool odd = me->comm->rank == 2;
 
-    (void)arg;
     me->required = me->comm->rank == 1;
     CHECK(closing(me, "a_0.h5") == RSET_OK && me->p.required); /* all know that one insists */
     if (odd) {
@@ -204,48 +184,26 @@ insisting(rank *me, void *arg)
     CHECK(closing(me, "a_1.h5") == RSET_OK && me->p.required);
 }
 
-static void
-test_required(void **state)
-{
-    (void)state;
-    run(4, never, insisting, NULL);
-}
-
 /* P2: numbers that were equal on all ranks say which step it is: files of two steps are not closed together. */
 static void
-another_step(rank *me, void *arg)
+another_step(rank *me)
 {
-    const bool late = me->comm->rank == 3;
-    char       path[64];
-
-    (void)arg;
-    snprintf(path, sizeof path, "ckpt_%d.%d.h5", 3, me->comm->rank);
-    CHECK(closing(me, path) == RSET_OK);
-    snprintf(path, sizeof path, "ckpt_%d.%d.h5", 4, me->comm->rank);
-    if (late) {
-        CHECK(closing(me, path) == RSET_PEER && !me->known);
+    CHECK(closing(me, name_of(me, "ckpt", 3)) == RSET_OK);
+    if (me->comm->rank == 3) {
+        CHECK(closing(me, name_of(me, "ckpt", 4)) == RSET_PEER && !me->known);
         CHECK(says(me, "rank 3 (node3) is closing ckpt_4.#.h5"));
     }
-    snprintf(path, sizeof path, "ckpt_%d.%d.h5", 5, me->comm->rank);
-    CHECK(closing(me, path) == RSET_OK);
-}
-
-static void
-test_another_step(void **state)
-{
-    (void)state;
-    run(4, never, another_step, NULL);
+    CHECK(closing(me, name_of(me, "ckpt", 5)) == RSET_OK);
 }
 
 /* P2: whose file has another number since it has closed one more, or failed to create it, is not left out for that. */
 static void
-named_step(rank *me, void *arg)
+names_tell_the_step(rank *me)
 {
-    char path[64];
+    const char *path = NULL;
 
-    (void)arg;
     for (int step = 0; step < 4; step++) {
-        snprintf(path, sizeof path, "ckpt_%d.%d.h5", step, me->comm->rank);
+        path = name_of(me, "ckpt", step);
         if (step == 2 && me->comm->rank % 2 == 0)
             rset_rendezvous_skip(me->place, &me->p.kind);
         CHECK(closing(me, path) == RSET_OK);
@@ -253,19 +211,10 @@ named_step(rank *me, void *arg)
     CHECK(label_of(me, path).ranks == 4 && label_of(me, path).step >= 4);
 }
 
-static void
-test_names_tell_the_step(void **state)
-{
-    (void)state;
-    run(4, never, named_step, NULL);
-}
-
 /* Who cannot create its file says so, and the others need not wait for it. It is in step again the next time. */
 static void
-failed_create(rank *me, void *arg)
+failed_create(rank *me, int failing)
 {
-    const int failing = *(const int *)arg;
-
     for (int step = 0; step < 4; step++) {
         if (step % 2 == 0) {
             CHECK(closing(me, "state.h5") == RSET_OK);
@@ -281,24 +230,16 @@ failed_create(rank *me, void *arg)
     }
 }
 
-static void
-test_failed_create(void **state)
-{
-    (void)state;
-    for (int failing = 1; failing < 4; failing++)
-        run(4, never, failed_create, &failing);
-}
-
 /* Each setting is called what it is, and one that is equal is not named. */
 static void
-other_key(rank *me, void *arg)
+configurations_differ(rank *me, int who)
 {
     static const char *const texts[RSET_KEYS] = {"another scheme, set size or",
                                                  "another keep= than", "another root= than",
                                                  "another together="};
 
     for (int key = 0; key < RSET_KEYS; key++) {
-        me->p.keys[key] = me->comm->rank == *(int *)arg ? 17 : 4;
+        me->p.keys[key] = me->comm->rank == who ? 17 : 4;
         CHECK(closing(me, "ckpt_1.h5") == RSET_PEER && !me->known);
         CHECK(says(me, "HDF5_DRIVER_CONFIG") && says(me, "(node0)") && says(me, texts[key]));
         CHECK(me->p.told == (key > 0 || me->comm->rank > 0)); /* said once */
@@ -307,26 +248,21 @@ other_key(rank *me, void *arg)
     CHECK(closing(me, "ckpt_1.h5") == RSET_OK); /* and was never taken for another kind of file */
 }
 
-static void
-test_configurations_differ(void **state)
-{
-    (void)state;
-    for (int odd = 0; odd < 4; odd++)
-        run(4, never, other_key, &odd);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kinds),         cmocka_unit_test(test_all_come),
-        cmocka_unit_test(test_all_say_gone),  cmocka_unit_test(test_minority_goes_on_without),
-        cmocka_unit_test(test_even_split),    cmocka_unit_test(test_required),
-        cmocka_unit_test(test_another_step),  cmocka_unit_test(test_names_tell_the_step),
-        cmocka_unit_test(test_failed_create), cmocka_unit_test(test_configurations_differ),
+        cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_all_come),
+        cmocka_unit_test(test_all_say_gone),
+        SCENE(minority_goes_on_without, 4, never),
+        SCENE_FOR(even_split, 4, never, 0, 2, 1),
+        SCENE(required, 4, never),
+        SCENE(another_step, 4, never),
+        SCENE(names_tell_the_step, 4, never),
+        SCENE_FOR(failed_create, 4, never, 1, 4, 1),
+        SCENE_FOR(configurations_differ, 4, never, 0, 4, 1),
     };
 
-    signal(SIGALRM, watchdog);
-    alarm(WATCHDOG);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, set_watchdog, NULL);
 }

@@ -2,7 +2,6 @@
  * here, and nobody waits long for one that reads less (Z3, Z6). What is not of that sort is as before. */
 #include "rendezvous_ranks.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -90,11 +89,10 @@ readers_in_orders_of_their_own_go_at_once(void **state)
 
 /* Having read apart changes nothing of what is written: files of two steps are not closed together (P2). */
 static void
-then_write(rank *me, void *arg)
+steps_stay_apart_when_they_are_written(rank *me)
 {
     char path[64];
 
-    (void)arg;
     learn_the_step(me);
     CHECK(reading(me, me->comm->rank, 0) == RSET_OK);
     snprintf(path, sizeof path, "s%d.%d.h5", me->comm->rank == 3 ? 4 : 5, me->comm->rank);
@@ -105,20 +103,13 @@ then_write(rank *me, void *arg)
     CHECK(closing(me, path) == RSET_OK);
 }
 
-static void
-steps_stay_apart_when_they_are_written(void **state)
-{
-    (void)state;
-    run(4, never, then_write, NULL);
-}
-
 /* ---- not of that sort ---- */
 
 /* One opens its file to change it: that is no reading in other orders. */
 static void
-one_writes(rank *me, void *arg)
+a_writer_among_them_is_told(rank *me, int who)
 {
-    const bool odd = me->comm->rank == *(const int *)arg;
+    const bool odd = me->comm->rank == who;
 
     learn_the_step(me);
     if (odd)
@@ -128,17 +119,8 @@ one_writes(rank *me, void *arg)
 }
 
 static void
-a_writer_among_them_is_told(void **state)
+another_kind_is_told(rank *me)
 {
-    (void)state;
-    for (int odd = 0; odd < 4; odd++)
-        run(4, never, one_writes, &odd);
-}
-
-static void
-another_kind(rank *me, void *arg)
-{
-    (void)arg;
     learn_the_step(me);
     me->p.evidence = true;
     if (me->comm->rank == 2)
@@ -146,18 +128,10 @@ another_kind(rank *me, void *arg)
     CHECK(reading(me, 1, me->comm->rank) == RSET_OK);
 }
 
-static void
-another_kind_is_told(void **state)
-{
-    (void)state;
-    run(4, never, another_kind, NULL);
-}
-
 /* As long as one is not here it may come to the same as the others. */
 static void
-one_comes_late(rank *me, void *arg)
+fewer_wait(rank *me)
 {
-    (void)arg;
     learn_the_step(me);
     if (me->comm->rank == 3) {
         await(1);
@@ -168,20 +142,13 @@ one_comes_late(rank *me, void *arg)
     CHECK(reading(me, me->comm->rank % 3, 0) == RSET_OK);
 }
 
-static void
-fewer_wait(void **state)
-{
-    (void)state;
-    run(4, never, one_comes_late, NULL);
-}
-
 /* ---- some read less ---- */
 
 /* Rank 0 or the last one has read all it wants: the others read on, soon without waiting. */
 static void
-reads_less(rank *me, void *arg)
+who_reads_more_does_not_wait_long(rank *me, int who)
 {
-    const bool done = me->comm->rank == *(const int *)arg;
+    const bool done = me->comm->rank == who;
 
     learn_the_step(me);
     CHECK(reading(me, me->comm->rank, 0) == RSET_OK);
@@ -194,19 +161,11 @@ reads_less(rank *me, void *arg)
     await(me->comm->size);
 }
 
-static void
-who_reads_more_does_not_wait_long(void **state)
-{
-    (void)state;
-    for (int done = 0; done < 4; done += 3)
-        run(4, never, reads_less, &done);
-}
-
 /* Whoever misses its file waits, and all that come meanwhile go with it. */
 static void
-misses_its_file(rank *me, void *arg)
+who_misses_its_file_waits(rank *me, int who)
 {
-    const bool needs = me->comm->rank == *(const int *)arg;
+    const bool needs = me->comm->rank == who;
 
     learn_the_step(me);
     CHECK(reading(me, me->comm->rank, 0) == RSET_OK);
@@ -216,40 +175,22 @@ misses_its_file(rank *me, void *arg)
     CHECK(reading(me, me->comm->rank, 1) == RSET_OK);
 }
 
-static void
-who_misses_its_file_waits(void **state)
-{
-    (void)state;
-    for (int needs = 0; needs < 4; needs += 3)
-        run(4, never, misses_its_file, &needs);
-}
-
 /* In MPI_Finalize: nobody waits for it at all. */
 static void
-one_leaves(rank *me, void *arg)
+one_that_leaves_is_not_waited_for(rank *me, int leaver)
 {
     learn_the_step(me);
     CHECK(reading(me, me->comm->rank, 0) == RSET_OK);
-    if (me->comm->rank != *(const int *)arg) {
+    if (me->comm->rank != leaver) {
         me->p.needs_all = true;
         CHECK(reading(me, me->comm->rank, 1) == RSET_PEER && me->took < never / 2);
     }
 }
 
-static void
-one_that_leaves_is_not_waited_for(void **state)
-{
-    int leaves = 3;
-
-    (void)state;
-    run(4, never, one_leaves, &leaves);
-}
-
 /* What was found out of the files counts as well, until such files are written together again. */
 static void
-told_by_the_session(rank *me, void *arg)
+written_together_ends_it(rank *me)
 {
-    (void)arg;
     learn_the_step(me);
     CHECK(reading(me, 0, me->comm->rank) == RSET_OK);
     rset_rendezvous_read_apart(me->place, &me->p.kind);
@@ -264,29 +205,20 @@ told_by_the_session(rank *me, void *arg)
     CHECK(reading(me, 0, me->comm->rank) == RSET_OK);
 }
 
-static void
-written_together_ends_it(void **state)
-{
-    (void)state;
-    run(4, never, told_by_the_session, NULL);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(readers_in_orders_of_their_own_go_at_once),
-        cmocka_unit_test(steps_stay_apart_when_they_are_written),
-        cmocka_unit_test(a_writer_among_them_is_told),
-        cmocka_unit_test(another_kind_is_told),
-        cmocka_unit_test(fewer_wait),
-        cmocka_unit_test(who_reads_more_does_not_wait_long),
-        cmocka_unit_test(who_misses_its_file_waits),
-        cmocka_unit_test(one_that_leaves_is_not_waited_for),
-        cmocka_unit_test(written_together_ends_it),
+        SCENE(steps_stay_apart_when_they_are_written, 4, never),
+        SCENE_FOR(a_writer_among_them_is_told, 4, never, 0, 4, 1),
+        SCENE(another_kind_is_told, 4, never),
+        SCENE(fewer_wait, 4, never),
+        SCENE_FOR(who_reads_more_does_not_wait_long, 4, never, 0, 4, 3),
+        SCENE_FOR(who_misses_its_file_waits, 4, never, 0, 4, 3),
+        SCENE_FOR(one_that_leaves_is_not_waited_for, 4, never, 3, 4, 1),
+        SCENE(written_together_ends_it, 4, never),
     };
 
-    signal(SIGALRM, watchdog);
-    alarm(WATCHDOG);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, set_watchdog, NULL);
 }

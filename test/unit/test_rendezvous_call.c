@@ -2,7 +2,6 @@
  * else ranks do meanwhile, nobody takes them for something that is not done by all. */
 #include "rendezvous_ranks.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -17,12 +16,11 @@ calling(rank *me, const char *name)
     return meet_as(me, RSET_RENDEZVOUS_CALL, name);
 }
 
-/* Rank *arg misses the call again and again; those who wait hear who is missing, each time after the whole timeout, and other
+/* Rank `gone` misses the call again and again; those who wait hear who is missing, each time after the whole timeout, and other
  * kinds are not the worse for it. */
 static void
-missed_often(rank *me, void *arg)
+missed_often(rank *me, int gone)
 {
-    int  gone = *(int *)arg;
     char name[48];
 
     snprintf(name, sizeof name, "waiting for rank %d", gone);
@@ -43,20 +41,12 @@ missed_often(rank *me, void *arg)
     CHECK(closing(me, "ckpt_1.h5") == RSET_OK);
 }
 
-static void
-test_missed_often(void **state)
-{
-    (void)state;
-    for (int gone = 0; gone < 4; gone += 3)
-        run(4, limit, missed_often, &gone);
-}
-
 /* One rank misses a call; then another closes a file of its own, and waits for the whole timeout: it is not known to be a program
  * that has many such files. */
 static void
-then_a_file(rank *me, void *arg)
+then_a_file(rank *me, int gone)
 {
-    const int gone = *(int *)arg, who = gone == 0 ? 1 : 0;
+    const int who = gone == 0 ? 1 : 0;
 
     if (me->comm->rank != gone)
         CHECK(calling(me, "protect") == RSET_PEER);
@@ -65,14 +55,6 @@ then_a_file(rank *me, void *arg)
         CHECK(closing(me, "log.h5") == RSET_PEER && me->took >= me->comm->timeout);
     reach();
     await(me->comm->size);
-}
-
-static void
-test_then_a_file(void **state)
-{
-    (void)state;
-    for (int gone = 0; gone < 2; gone++)
-        run(3, RSET_RENDEZVOUS_SHORT + 1, then_a_file, &gone);
 }
 
 /* Before there is a communicator. */
@@ -100,10 +82,8 @@ test_patience(void **state)
 /* One rank, or all but one, close files of their own while the others are in the call: these files are refused, the call
  * waits on. */
 static void
-among_closes(rank *me, void *arg)
+among_closes(rank *me, int callers)
 {
-    const int callers = *(int *)arg;
-
     if (me->comm->rank >= callers) {
         while (closing(me, "log.h5") == RSET_OK)
             CHECK(false);
@@ -113,22 +93,11 @@ among_closes(rank *me, void *arg)
     CHECK(calling(me, "recover") == RSET_OK);
 }
 
-static void
-test_among_closes(void **state)
-{
-    int callers = 1;
-
-    (void)state;
-    run(2, never, among_closes, &callers);
-    for (; callers < 4; callers++)
-        run(4, never, among_closes, &callers);
-}
-
 /* Different calls are no call of all. */
 static void
-different(rank *me, void *arg)
+different(rank *me, int who)
 {
-    const bool other = me->comm->rank == *(int *)arg;
+    const bool other = me->comm->rank == who;
     const int  st = calling(me, other ? "recover" : "protect");
 
     CHECK(st == RSET_PEER);
@@ -139,24 +108,17 @@ different(rank *me, void *arg)
     CHECK(closing(me, "ckpt_1.h5") == RSET_OK);
 }
 
-static void
-test_different(void **state)
-{
-    (void)state;
-    for (int odd = 0; odd < 3; odd++)
-        run(3, limit, different, &odd);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_missed_often), cmocka_unit_test(test_then_a_file),
-        cmocka_unit_test(test_patience),     cmocka_unit_test(test_among_closes),
-        cmocka_unit_test(test_different),
+        SCENE_FOR(missed_often, 4, limit, 0, 4, 3),
+        SCENE_FOR(then_a_file, 3, RSET_RENDEZVOUS_SHORT + 1, 0, 2, 1),
+        cmocka_unit_test(test_patience),
+        SCENE_FOR(among_closes, 2, never, 1, 2, 1),
+        SCENE_FOR(among_closes, 4, never, 1, 4, 1),
+        SCENE_FOR(different, 3, limit, 0, 3, 1),
     };
 
-    signal(SIGALRM, watchdog);
-    alarm(WATCHDOG);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, set_watchdog, NULL);
 }

@@ -2,8 +2,6 @@
  * apart does not wait for each other where the files are whole (P5). */
 #include "rendezvous_ranks.h"
 
-#include <signal.h>
-
 static const char *const kinds[] = {"mesh_1.h5", "flow_1.h5", "rays_1.h5"};
 enum { KINDS = 3 };
 
@@ -53,11 +51,11 @@ whole_files_of_other_kinds_are_not_waited_for(void **state)
     }
 }
 
-/* Rank *arg has lost its mesh: it waits until the others, whose flow is whole, come to theirs. */
+/* Rank `who` has lost its mesh: it waits until the others, whose flow is whole, come to theirs. */
 static void
-one_is_lost(rank *me, void *arg)
+who_needs_the_others_has_them(rank *me, int who)
 {
-    const bool odd = me->comm->rank == *(const int *)arg;
+    const bool odd = me->comm->rank == who;
 
     if (odd) {
         CHECK(opening(me, 0, 7, false, true) == RSET_OK);
@@ -69,19 +67,10 @@ one_is_lost(rank *me, void *arg)
     CHECK(me->took < never / 4);
 }
 
-static void
-who_needs_the_others_has_them(void **state)
-{
-    (void)state;
-    for (int odd = 0; odd < 4; odd++)
-        run(4, never, one_is_lost, &odd);
-}
-
 /* Rank 0 opens its flow by itself, of generation 7. The flow of rank 1 is of another one, so it is not opened as if all was well. */
 static void
-other_generation(rank *me, void *arg)
+of_another_generation_is_not_opened_by_itself(rank *me)
 {
-    (void)arg;
     if (me->comm->rank == 0) {
         CHECK(opening(me, 1, 7, true, true) == RSET_PEER && me->p.by_itself);
         CHECK(opening(me, 0, 7, true, true) == RSET_OK);
@@ -95,18 +84,10 @@ other_generation(rank *me, void *arg)
     await(2);
 }
 
-static void
-of_another_generation_is_not_opened_by_itself(void **state)
-{
-    (void)state;
-    run(2, 1, other_generation, NULL);
-}
-
 /* Two files of the kind are not of one generation: whoever opens them needs the others. */
 static void
-mixture(rank *me, void *arg)
+a_mixture_is_seen_by_all(rank *me)
 {
-    (void)arg;
     if (me->comm->rank == 2) {
         CHECK(opening(me, 0, 7, true, true) == RSET_PEER && me->p.by_itself);
         CHECK(opening(me, 1, 7, true, true) == RSET_OK);
@@ -115,24 +96,15 @@ mixture(rank *me, void *arg)
     }
 }
 
-static void
-a_mixture_is_seen_by_all(void **state)
-{
-    (void)state;
-    run(3, never, mixture, NULL);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole_files_of_other_kinds_are_not_waited_for),
-        cmocka_unit_test(who_needs_the_others_has_them),
-        cmocka_unit_test(of_another_generation_is_not_opened_by_itself),
-        cmocka_unit_test(a_mixture_is_seen_by_all),
+        SCENE_FOR(who_needs_the_others_has_them, 4, never, 0, 4, 1),
+        SCENE(of_another_generation_is_not_opened_by_itself, 2, 1),
+        SCENE(a_mixture_is_seen_by_all, 3, never),
     };
 
-    signal(SIGALRM, watchdog);
-    alarm(WATCHDOG);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, set_watchdog, NULL);
 }

@@ -3,7 +3,6 @@
 #include "rendezvous/rendezvous_internal.h"
 #include "rendezvous_ranks.h"
 
-#include <signal.h>
 #include <stdlib.h>
 
 enum { RANKS = 5, LOOKS = 20000 };
@@ -15,15 +14,6 @@ together(rank *me, int times)
     reach();
     (void)me;
     await(times * RANKS);
-}
-
-static const char *
-name_of(const rank *me, const char *kind, int step)
-{
-    static _Thread_local char text[64];
-
-    snprintf(text, sizeof text, "/some/where/%s_%d.%d.h5", kind, step, me->comm->rank);
-    return text;
 }
 
 static rset_status
@@ -58,19 +48,18 @@ lose_each_other(rank *me, int *times)
 /* Rank `who` proposes alone: its words are still under way when all lose each other. It has gone in a round in which the others have
  * not heard that all go. */
 static void
-again_body(rank *me, void *arg)
+they_meet_again(rank *me, int who)
 {
-    const int *who = arg;
-    int        times = 0;
+    int times = 0;
 
     for (int round = 0; round < 3; round++) {
         CHECK(close_step(me, "ckpt", 10 * round) == RSET_OK);
-        if (me->comm->rank == *who)
+        if (me->comm->rank == who)
             CHECK(close_step(me, "ckpt", 10 * round + 1) == RSET_PEER);
         else
             rset_rendezvous_skip(me->place, &me->p.kind); /* in step all the same */
         lose_each_other(me, &times);
-        me->place->round += me->comm->rank == *who;
+        me->place->round += me->comm->rank == who;
         renew(me);
         CHECK(close_step(me, "ckpt", 10 * round + 2) == RSET_OK);
         CHECK(close_step(me, "ckpt", 10 * round + 3) == RSET_OK);
@@ -78,21 +67,12 @@ again_body(rank *me, void *arg)
     together(me, ++times);
 }
 
-static void
-test_they_meet_again(void **state)
-{
-    (void)state;
-    for (int who = 0; who < RANKS; who += 2)
-        run(RANKS, 0.4, again_body, &who);
-}
-
 /* What rank 3 says is under way when all lose each other, and is not lost; and so is a part that was there before. */
 static void
-lack_body(rank *me, void *arg)
+what_was_said_of_files(rank *me)
 {
     int times = 0;
 
-    (void)arg;
     if (me->comm->rank == 1)
         CHECK(rset_rendezvous_lack(me->place, "before_*", &me->err) == RSET_OK);
     else
@@ -113,22 +93,13 @@ lack_body(rank *me, void *arg)
     together(me, ++times);
 }
 
-static void
-test_what_was_said_of_files(void **state)
-{
-    (void)state;
-    run(RANKS, never, lack_body, NULL);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_they_meet_again),
-        cmocka_unit_test(test_what_was_said_of_files),
+        SCENE_FOR(they_meet_again, RANKS, 0.4, 0, RANKS, 2),
+        SCENE(what_was_said_of_files, RANKS, never),
     };
 
-    signal(SIGALRM, watchdog);
-    alarm(WATCHDOG);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, set_watchdog, NULL);
 }

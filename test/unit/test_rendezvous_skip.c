@@ -1,9 +1,7 @@
 /* test_rendezvous_skip.c: ranks say that they have no files of a kind: the others go together without them, whenever it is said, and
  * whoever says it; files of other kinds are met about as before (Z6). */
-#include "rendezvous/rendezvous_internal.h"
-#include "rendezvous_ranks.h"
+#include "rendezvous_words.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -26,15 +24,6 @@ lack(rank *me, const char *pattern)
 {
     me->err = RSET_ERR_NONE;
     return rset_rendezvous_lack(me->place, pattern, &me->err);
-}
-
-static const char *
-name_of(const rank *me, const char *kind, int step)
-{
-    static _Thread_local char text[64];
-
-    snprintf(text, sizeof text, "/some/where/%s_%d.%d.h5", kind, step, me->comm->rank);
-    return text;
 }
 
 static int
@@ -204,41 +193,10 @@ down_to_one(void **state)
         run(4, never, fewer_and_fewer, NULL);
 }
 
-/* Rank 0 has gone with the others, and skips at once; rank 3 hears that before GO, which rank 2 is slow to pass on. Played by
- * messages: the real rank 2 cannot be made slow between the two. */
+/* Rank 0 has gone with the others, and skips at once; rank 3 hears that before GO, which rank 2 is slow to pass on. */
 static void
-say(rank *me, int to, const rset_note *n)
+go_that_is_on_its_way_counts(rank *me)
 {
-    rset_message out = {
-        .peer = to, .tag = RSET_TAG_RENDEZVOUS, .data = n, .len = rset_note_size(n)};
-    rset_req req = {0};
-    bool     done = false;
-
-    CHECK(rset_comm_isend(me->comm, &out, &req, &me->err) == RSET_OK);
-    while (!done)
-        CHECK(rset_comm_test(me->comm, &req, &done, &me->err) == RSET_OK);
-}
-
-static rset_note
-hear(rank *me, int type)
-{
-    rset_note n = {0};
-    bool      found = false;
-
-    while (!found || n.type != type) {
-        rset_message in = {.tag = RSET_TAG_RENDEZVOUS, .room = &n, .len = sizeof n};
-
-        CHECK(rset_comm_poll(me->comm, &in, &found, &me->err) == RSET_OK);
-        if (!found)
-            usleep(1000);
-    }
-    return n;
-}
-
-static void
-skips_at_once(rank *me, void *arg)
-{
-    (void)arg;
     if (me->comm->rank == 2) {
         const rset_note sum = hear(me, RSET_NOTE_TOGETHER); /* of rank 3 */
         rset_note       go;
@@ -258,18 +216,10 @@ skips_at_once(rank *me, void *arg)
     await(4);
 }
 
-static void
-go_that_is_on_its_way_counts(void **state)
-{
-    (void)state;
-    run(4, 8.0, skips_at_once, NULL);
-}
-
 /* Nobody says anything, and one does not come. */
 static void
-one_does_not_come(rank *me, void *arg)
+one_does_not_come(rank *me)
 {
-    (void)arg;
     me->p.path = NULL;
     if (me->comm->rank != 2)
         CHECK(at_path(me, RSET_RENDEZVOUS_CLOSE, name_of(me, "ckpt", 0)) == RSET_PEER &&
@@ -280,9 +230,8 @@ one_does_not_come(rank *me, void *arg)
 
 /* Nor does one of those that remain: it is named by its own number. */
 static void
-one_of_the_rest_does_not_come(rank *me, void *arg)
+one_of_the_rest_does_not_come(rank *me)
 {
-    (void)arg;
     if (me->comm->rank == 1)
         CHECK(lack(me, "ckpt_*") == RSET_OK);
     else if (me->comm->rank != 3)
@@ -293,20 +242,10 @@ one_of_the_rest_does_not_come(rank *me, void *arg)
     close_other_kind(me, 0);
 }
 
-static void
-who_does_not_come_is_waited_for(void **state)
-{
-    (void)state;
-    run(4, 1.0, one_does_not_come, NULL);
-    run(4, 1.0, one_of_the_rest_does_not_come, NULL);
-}
-
 /* In MPI_Finalize: it is not waited for. */
 static void
-one_leaves(rank *me, void *arg)
+who_leaves_is_not_waited_for(rank *me, int leaver)
 {
-    const int leaver = *(const int *)arg;
-
     if (me->comm->rank == 1)
         CHECK(lack(me, "ckpt_*") == RSET_OK);
     else
@@ -316,19 +255,10 @@ one_leaves(rank *me, void *arg)
               me->took < never / 2);
 }
 
-static void
-who_leaves_is_not_waited_for(void **state)
-{
-    (void)state;
-    for (int leaver = 0; leaver < 4; leaver += 2)
-        run(4, never, one_leaves, &leaver);
-}
-
 /* One of the rest cannot create its file, before any of them has come: the others do not wait for it. */
 static void
-one_fails(rank *me, void *arg)
+who_fails_is_not_waited_for(rank *me)
 {
-    (void)arg;
     if (me->comm->rank == 1) {
         CHECK(lack(me, "ckpt_*") == RSET_OK);
         reach();
@@ -348,18 +278,10 @@ one_fails(rank *me, void *arg)
     close_other_kind(me, 1);
 }
 
-static void
-who_fails_is_not_waited_for(void **state)
-{
-    (void)state;
-    run(4, never, one_fails, NULL);
-}
-
 /* The time that a rank has waited counts, wherever it has: Z1. */
 static void
-waits_on(rank *me, void *arg)
+the_wait_does_not_begin_anew(rank *me)
 {
-    (void)arg;
     if (me->comm->rank == 0) {
         usleep(1500000);
         CHECK(lack(me, "ckpt_*") == RSET_OK);
@@ -371,30 +293,15 @@ waits_on(rank *me, void *arg)
 }
 
 static void
-the_wait_does_not_begin_anew(void **state)
-{
-    (void)state;
-    run(4, 3.0, waits_on, NULL); /* meet_as: at most 1 s more */
-}
-
-static void
-odd_patterns(rank *me, void *arg)
+patterns_that_match_nothing_change_nothing(rank *me)
 {
     char long_one[1000];
 
-    (void)arg;
     memset(long_one, 'a', sizeof long_one - 1);
     long_one[sizeof long_one - 1] = '\0';
     CHECK(lack(me, long_one) == RSET_USAGE && lack(me, "") == RSET_USAGE);
     CHECK(lack(me, "nothing_*") == RSET_OK && lack(me, "nothing_*") == RSET_OK);
     close_other_kind(me, 0);
-}
-
-static void
-patterns_that_match_nothing_change_nothing(void **state)
-{
-    (void)state;
-    run(4, never, odd_patterns, NULL);
 }
 
 int
@@ -404,15 +311,14 @@ main(void)
         cmocka_unit_test(the_others_go_without_who_skips),
         cmocka_unit_test(who_skips_one_kind_takes_part_in_another),
         cmocka_unit_test(down_to_one),
-        cmocka_unit_test(go_that_is_on_its_way_counts),
-        cmocka_unit_test(who_does_not_come_is_waited_for),
-        cmocka_unit_test(who_leaves_is_not_waited_for),
-        cmocka_unit_test(who_fails_is_not_waited_for),
-        cmocka_unit_test(the_wait_does_not_begin_anew),
-        cmocka_unit_test(patterns_that_match_nothing_change_nothing),
+        SCENE(go_that_is_on_its_way_counts, 4, 8.0),
+        SCENE(one_does_not_come, 4, 1.0),
+        SCENE(one_of_the_rest_does_not_come, 4, 1.0),
+        SCENE_FOR(who_leaves_is_not_waited_for, 4, never, 0, 4, 2),
+        SCENE(who_fails_is_not_waited_for, 4, never),
+        SCENE(the_wait_does_not_begin_anew, 4, 3.0),
+        SCENE(patterns_that_match_nothing_change_nothing, 4, never),
     };
 
-    signal(SIGALRM, watchdog);
-    alarm(WATCHDOG);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, set_watchdog, NULL);
 }

@@ -1,9 +1,7 @@
 /* test_rendezvous_tree.c: what a calm round costs each rank, and how a round stops being calm (P5): ranks that are late, that
  * do something else, that withdraw or stand still in the middle of it. Z3, Z4, Z7. */
-#include "rendezvous/rendezvous_internal.h"
-#include "rendezvous_ranks.h"
+#include "rendezvous_words.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -21,13 +19,6 @@ levels(int n)
 }
 
 /* ---- what it costs ---- */
-
-static const char *
-file_name(char *buf, size_t size, int step, int of)
-{
-    snprintf(buf, size, "ckpt_%d.%d.h5", step, of);
-    return buf;
-}
 
 /* The transport of a rank, with its messages counted that are received. */
 static const rset_transport  *plain;
@@ -49,7 +40,6 @@ counted(rank *me, void *arg)
     atomic_llong  *sent = arg;
     const uint64_t most = (uint64_t)levels(me->comm->size) + 1;
     rset_transport counting = *me->comm->transport;
-    char           name[64];
 
     plain = me->comm->transport; /* the same for all */
     counting.poll = poll_and_count;
@@ -60,8 +50,7 @@ counted(rank *me, void *arg)
         const uint64_t before = me->comm->sent_messages, bytes = me->comm->sent_bytes;
 
         CHECK(meet_as(me, i % 2 ? RSET_RENDEZVOUS_OPEN : RSET_RENDEZVOUS_CLOSE,
-                      i < 3 ? file_name(name, sizeof name, i, me->comm->rank) : "other.h5") ==
-              RSET_OK);
+                      i < 3 ? name_of(me, "ckpt", i) : "other.h5") == RSET_OK);
         CHECK(me->comm->sent_messages - before <= most);
         CHECK(me->comm->sent_bytes - bytes <= 512 * most);
         atomic_fetch_add(sent, (long long)(me->comm->sent_messages - before));
@@ -87,10 +76,9 @@ test_cost_of_a_calm_round(void **state)
 
 /* A file that one rank has for itself, as all know, does not make the next round of all a direct one. */
 static void
-with_a_log(rank *me, void *arg)
+file_of_one_rank(rank *me, int who)
 {
-    const bool has_log = me->comm->rank == *(int *)arg;
-    char       name[64];
+    const bool has_log = me->comm->rank == who;
 
     if (has_log)
         CHECK(closing(me, "log.h5") == RSET_PEER && !me->known);
@@ -100,27 +88,17 @@ with_a_log(rank *me, void *arg)
         if (has_log)
             CHECK(closing(me, "log.h5") == RSET_PEER && me->known);
         before = me->comm->sent_messages;
-        CHECK(closing(me, file_name(name, sizeof name, i, me->comm->rank)) == RSET_OK);
+        CHECK(closing(me, name_of(me, "ckpt", i)) == RSET_OK);
         CHECK(i == 0 || me->comm->sent_messages - before <= (uint64_t)levels(me->comm->size) + 1);
     }
-}
-
-static void
-test_file_of_one_rank(void **state)
-{
-    (void)state;
-    for (int who = 0; who < 12; who++)
-        run(12, never, with_a_log, &who);
 }
 
 /* ---- late ---- */
 
 /* One rank is late by more than half of what the others wait: all go. */
 static void
-late_by_half(rank *me, void *arg)
+late_by_half(rank *me, int late)
 {
-    const int late = *(int *)arg;
-
     for (int i = 0; i < 3; i++) {
         if (i == 1 && me->comm->rank == late)
             usleep((useconds_t)(me->comm->timeout * 0.6 * 1e6));
@@ -129,63 +107,37 @@ late_by_half(rank *me, void *arg)
     CHECK(label_of(me, "state.h5").step == 3);
 }
 
-static void
-test_late_by_half(void **state)
-{
-    (void)state;
-    for (int late = 0; late < 7; late += 2)
-        run(7, 3, late_by_half, &late);
-}
-
 /* ---- something else ---- */
 
 /* Found out at once, wherever it is in the tree, and whoever does something else. */
 static void
-another_file(rank *me, void *arg)
+another_file_is_found_at_once(rank *me, int who)
 {
     CHECK(closing(me, "ckpt_1.h5") == RSET_OK);
-    if (me->comm->rank == *(int *)arg)
+    if (me->comm->rank == who)
         CHECK(closing(me, "log.h5") == RSET_PEER && me->took < never / 4 && !me->known &&
               says(me, "is closing log.h5") && says(me, "7 more are closing ckpt_"));
     CHECK(closing(me, "ckpt_2.h5") == RSET_OK && me->took < never / 4);
 }
 
-static void
-test_another_file_is_found_at_once(void **state)
-{
-    (void)state;
-    for (int odd = 0; odd < 9; odd++)
-        run(9, never, another_file, &odd);
-}
-
 /* P2: names of two steps are not closed together, also where only a rank below in the tree sees that. */
 static void
-two_steps(rank *me, void *arg)
+two_steps(rank *me, int who)
 {
-    const bool odd = me->comm->rank == *(int *)arg;
-    char       name[64];
+    const bool odd = me->comm->rank == who;
 
-    CHECK(closing(me, file_name(name, sizeof name, 1, me->comm->rank)) == RSET_OK);
-    CHECK(closing(me, file_name(name, sizeof name, 2, me->comm->rank)) == RSET_OK);
+    CHECK(closing(me, name_of(me, "ckpt", 1)) == RSET_OK);
+    CHECK(closing(me, name_of(me, "ckpt", 2)) == RSET_OK);
     if (odd)
-        CHECK(closing(me, file_name(name, sizeof name, 3, me->comm->rank)) == RSET_PEER &&
+        CHECK(closing(me, name_of(me, "ckpt", 3)) == RSET_PEER &&
               says(me, "is closing ckpt_3.#.h5"));
-    CHECK(closing(me, file_name(name, sizeof name, 4, me->comm->rank)) == RSET_OK);
-}
-
-static void
-test_two_steps(void **state)
-{
-    (void)state;
-    for (int odd = 0; odd < 8; odd++)
-        run(8, never, two_steps, &odd);
+    CHECK(closing(me, name_of(me, "ckpt", 4)) == RSET_OK);
 }
 
 /* Who has closed one without the others is ahead, and says so at once although a rank between it and rank 0 has not come. */
 static void
-skipped(rank *me, void *arg)
+skipped(rank *me)
 {
-    (void)arg;
     CHECK(closing(me, "state.h5") == RSET_OK);
     if (me->comm->rank == 3)
         rset_rendezvous_skip(me->place, &me->p.kind);
@@ -201,22 +153,13 @@ skipped(rank *me, void *arg)
     CHECK(closing(me, "state.h5") == RSET_OK);
 }
 
-static void
-test_skipped(void **state)
-{
-    (void)state;
-    run(4, never, skipped, NULL);
-}
-
 /* ---- in the middle of it ---- */
 
 /* Rank 3 sends up what it wants, rank 0 does not come, and rank 3 withdraws. Rank 2 comes after that, and sends up what it has
  * of rank 3 as well; then rank 0 comes. That is not taken for a proposal of rank 3: all are told to go, or nobody. */
 static void
-withdrawn(rank *me, void *arg)
+withdrawn(rank *me, int between)
 {
-    const int between = *(int *)arg;
-
     CHECK(closing(me, "ckpt_1.h5") == RSET_OK);
     if (me->comm->rank == 3) {
         CHECK(closing(me, "ckpt_2.h5") == RSET_PEER);
@@ -234,16 +177,6 @@ withdrawn(rank *me, void *arg)
     CHECK(closing(me, "ckpt_4.h5") == RSET_OK);
 }
 
-static void
-test_withdrawn(void **state)
-{
-    (void)state;
-    for (int between = 1; between < 3; between++)
-        run(4, 0.6, withdrawn, &between);
-}
-
-/* GO does not come down the tree: rank 2 has sent up for itself and rank 3, and stands still. Rank 0, which has come to the
- * next file, says it again to rank 3. Played by messages: the real rank 2 cannot be stopped between the two. */
 static rset_note
 note_of_rank(int type, uint64_t round, uint64_t seq)
 {
@@ -255,41 +188,11 @@ note_of_rank(int type, uint64_t round, uint64_t seq)
     return n;
 }
 
+/* GO does not come down the tree: rank 2 has sent up for itself and rank 3, and stands still. Rank 0, which has come to the
+ * next file, says it again to rank 3. */
 static void
-say(rank *me, int to, const rset_note *n)
+parent_stands_still(rank *me)
 {
-    rset_message out = {
-        .peer = to, .tag = RSET_TAG_RENDEZVOUS, .data = n, .len = rset_note_size(n)};
-    rset_req req = {0};
-
-    CHECK(rset_comm_isend(me->comm, &out, &req, &me->err) == RSET_OK);
-    while (req.active) {
-        bool done;
-
-        CHECK(rset_comm_test(me->comm, &req, &done, &me->err) == RSET_OK);
-    }
-}
-
-static rset_note
-hear(rank *me, int type)
-{
-    rset_note n = {0};
-    bool      found = false;
-
-    while (!found || n.type != type) {
-        rset_message in = {.tag = RSET_TAG_RENDEZVOUS, .room = &n, .len = sizeof n};
-
-        CHECK(rset_comm_poll(me->comm, &in, &found, &me->err) == RSET_OK);
-        if (!found)
-            usleep(1000);
-    }
-    return n;
-}
-
-static void
-stands_still(rank *me, void *arg)
-{
-    (void)arg;
     if (me->comm->rank == 2) {
         const rset_note sum = note_of_rank(RSET_NOTE_TOGETHER, 1, 1);
 
@@ -309,19 +212,11 @@ stands_still(rank *me, void *arg)
     await(3);
 }
 
-static void
-test_parent_stands_still(void **state)
-{
-    (void)state;
-    run(4, 4, stands_still, NULL);
-}
-
 /* The same, and rank 3 has given up that proposal, and comes with the next: GO that it gets then is not for that, which all
  * do together all the same. */
 static void
-gone_without(rank *me, void *arg)
+gone_without_one(rank *me)
 {
-    (void)arg;
     if (me->comm->rank == 2) {
         rset_note sum = note_of_rank(RSET_NOTE_TOGETHER, 1, 1), go;
 
@@ -344,20 +239,12 @@ gone_without(rank *me, void *arg)
     await(4);
 }
 
-static void
-test_gone_without_one(void **state)
-{
-    (void)state;
-    run(4, 1, gone_without, NULL);
-}
-
 /* ---- hostile messages ---- */
 
 /* Of no child, of a round that is not, of an impossible size: nothing of that is used. */
 static void
-hostile(rank *me, void *arg)
+hostile_messages_are_not_used(rank *me)
 {
-    (void)arg;
     if (me->comm->rank == 5) {
         rset_note n = note_of_rank(RSET_NOTE_TOGETHER, 1, 1);
 
@@ -383,30 +270,21 @@ hostile(rank *me, void *arg)
         CHECK(closing(me, "state.h5") == RSET_OK);
 }
 
-static void
-test_hostile(void **state)
-{
-    (void)state;
-    run(6, never, hostile, NULL);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cost_of_a_calm_round),
-        cmocka_unit_test(test_file_of_one_rank),
-        cmocka_unit_test(test_late_by_half),
-        cmocka_unit_test(test_another_file_is_found_at_once),
-        cmocka_unit_test(test_two_steps),
-        cmocka_unit_test(test_skipped),
-        cmocka_unit_test(test_withdrawn),
-        cmocka_unit_test(test_parent_stands_still),
-        cmocka_unit_test(test_gone_without_one),
-        cmocka_unit_test(test_hostile),
+        SCENE_FOR(file_of_one_rank, 12, never, 0, 12, 1),
+        SCENE_FOR(late_by_half, 7, 3, 0, 7, 2),
+        SCENE_FOR(another_file_is_found_at_once, 9, never, 0, 9, 1),
+        SCENE_FOR(two_steps, 8, never, 0, 8, 1),
+        SCENE(skipped, 4, never),
+        SCENE_FOR(withdrawn, 4, 0.6, 1, 3, 1),
+        SCENE(parent_stands_still, 4, 4),
+        SCENE(gone_without_one, 4, 1),
+        SCENE(hostile_messages_are_not_used, 6, never),
     };
 
-    signal(SIGALRM, watchdog);
-    alarm(WATCHDOG);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, set_watchdog, NULL);
 }
