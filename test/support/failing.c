@@ -7,7 +7,7 @@
 static _Thread_local int countdown; /* 0: no fault in this thread */
 static unsigned          faulty;
 static int               faulty_rank, faulty_at;
-static bool              hit;
+static bool              hit, for_good; /* that call, and all after it */
 
 /* Is this the call that fails? */
 static bool
@@ -16,6 +16,7 @@ fails(unsigned which)
     if (countdown == 0 || (which & faulty) == 0 || --countdown > 0)
         return false;
     hit = true;
+    countdown = for_good;
     errno = which == FAILING_PWRITE ? ENOSPC : EIO;
     return true;
 }
@@ -74,11 +75,17 @@ fault_fstatat(int dirfd, const char *name, struct stat *st, int flags)
     return fails(FAILING_FSTATAT) ? -1 : rset_sys_posix.fstatat(dirfd, name, st, flags);
 }
 
+static int
+fault_unlinkat(int dirfd, const char *name, int flags)
+{
+    return fails(FAILING_UNLINK) ? -1 : rset_sys_posix.unlinkat(dirfd, name, flags);
+}
+
 static void
 arm(int rank, void *arg)
 {
     (void)arg;
-    countdown = rank == faulty_rank ? faulty_at : 0;
+    countdown = rank == faulty_rank || faulty_rank < 0 ? faulty_at : 0;
 }
 
 rset_status
@@ -95,6 +102,7 @@ failing_run(job *j, rset_status (*action)(job *j), unsigned calls, int rank, int
     sys.pread = fault_pread;
     sys.fstat = fault_fstat;
     sys.fstatat = fault_fstatat;
+    sys.unlinkat = fault_unlinkat;
     faulty = calls;
     faulty_rank = rank;
     faulty_at = at;
@@ -107,4 +115,23 @@ failing_run(job *j, rset_status (*action)(job *j), unsigned calls, int rank, int
     countdown = 0;
     *hit_out = hit;
     return st;
+}
+
+static rset_status
+recover_somehow(job *j)
+{
+    char why[1024];
+
+    return job_recover_watched(j, why); /* ranks may come to different ends */
+}
+
+bool
+failing_killed(job *j, int rank, int at)
+{
+    bool came;
+
+    for_good = true;
+    (void)failing_run(j, recover_somehow, FAILING_RENAME | FAILING_UNLINK, rank, at, &came);
+    for_good = false;
+    return came;
 }

@@ -15,12 +15,17 @@ enum {
     FAILING_FSTAT = 64,
     FAILING_FSTATAT = 128,
     FAILING_LOOKS = FAILING_CREATE | FAILING_OPEN | FAILING_PREAD | FAILING_FSTAT | FAILING_FSTATAT,
-    FAILING_LIE = 256 /* a pread gives a bit that is wrong */
+    FAILING_LIE = 256, /* a pread gives a bit that is wrong */
+    FAILING_UNLINK = 512
 };
 
 /* Runs the action while call number `at` (from 1 on; 0: none) of `calls`, counted together, fails on that rank.
  * *hit_out: it came so far. Takes the job's `before`. */
 rset_status failing_run(job *j, rset_status (*action)(job *j), unsigned calls, int rank, int at,
                         bool *hit_out);
+
+/* All recover, and the run is killed: from call number `at` (from 1 on) on that rank can rename and remove nothing any more; rank -1:
+ * each from its own. True: it came so far. */
+bool failing_killed(job *j, int rank, int at);
 
 #endif

@@ -391,6 +391,41 @@ lives_begin_in_place(life *w, const rset_scheme *scheme, int parity, int keep, i
 }
 
 void
+lives_exchange(const life *w)
+{
+    const char *a = w->job.ranks[0].dir, *b = w->job.ranks[1].dir;
+    char       *aside = strdup(path_of("%s/aside", w->base));
+
+    assert_int_equal(rename(a, aside), 0);
+    assert_int_equal(rename(b, a), 0);
+    assert_int_equal(rename(aside, b), 0);
+    free(aside);
+}
+
+void
+lives_put_back(const life *w, const image *was)
+{
+    bool flags[JOB_RANKS];
+
+    (void)job_mask(&w->job, (1u << LIVES_RANKS) - 1, flags);
+    job_lose(&w->job, flags);
+    image_put(was, w->base, NULL);
+}
+
+void
+lives_call_all_the_same(life *w)
+{
+    for (int r = 0; r < LIVES_RANKS; r++) {
+        job_rank *k = &w->job.ranks[r];
+
+        free(k->names[0]);
+        free(k->prefix);
+        k->names[0] = strdup("ckpt_7.h5");
+        k->prefix = strdup("ckpt_7.h5.");
+    }
+}
+
+void
 lives_end(life *w)
 {
     lives_die(w);

@@ -91,6 +91,15 @@ void lives_change_in_place(life *w, int commits);
 /* lives_begin, one commit, and these. */
 void lives_begin_in_place(life *w, const rset_scheme *scheme, int parity, int keep, int commits);
 
+/* Ranks 0 and 1 run where the other one ran before. */
+void lives_exchange(const life *w);
+
+/* All is as in the image, and nothing else is there. */
+void lives_put_back(const life *w, const image *was);
+
+/* The files of all ranks, before the first commit, get one name. */
+void lives_call_all_the_same(life *w);
+
 /* The program dies, where it holds files open; and all open them again: as in the last commit. */
 void lives_die(life *w);
 void lives_go_back(life *w);

@@ -1,5 +1,6 @@
 /* test_kept_exchanged.c: two ranks have changed places, and open an older generation before the newest, or after it: whatever is
  * brought to a rank, or put out of its way, is of its generation and its rank, and takes the place of nothing else. */
+#include "failing.h"
 #include "lives.h"
 
 #include <setjmp.h>
@@ -12,19 +13,6 @@
 
 enum { COMMITS = 3 };
 
-static void
-call_all_the_same(life *w)
-{
-    for (int r = 0; r < LIVES_RANKS; r++) {
-        job_rank *k = &w->job.ranks[r];
-
-        free(k->names[0]);
-        free(k->prefix);
-        k->names[0] = strdup("ckpt_7.h5");
-        k->prefix = strdup("ckpt_7.h5.");
-    }
-}
-
 /* Three generations, all kept; `how` the files came to the later ones. */
 static void
 begin(life *w, const rset_scheme *scheme, int parity, lives_way how, bool one_name)
@@ -32,7 +20,7 @@ begin(life *w, const rset_scheme *scheme, int parity, lives_way how, bool one_na
     srand(7);
     lives_begin(w, scheme, parity, COMMITS);
     if (one_name)
-        call_all_the_same(w);
+        lives_call_all_the_same(w);
     lives_plan_all(w, LIVES_OVER);
     lives_commit(w);
     if (how == LIVES_IN_PLACE)
@@ -41,29 +29,6 @@ begin(life *w, const rset_scheme *scheme, int parity, lives_way how, bool one_na
         lives_plan_all(w, how);
         lives_commit(w);
     }
-}
-
-/* Ranks 0 and 1 run where the other one ran before. */
-static void
-exchange(const life *w)
-{
-    const char *a = w->job.ranks[0].dir, *b = w->job.ranks[1].dir;
-    char       *aside = strdup(path_of("%s/aside", w->base));
-
-    assert_int_equal(rename(a, aside), 0);
-    assert_int_equal(rename(b, a), 0);
-    assert_int_equal(rename(aside, b), 0);
-    free(aside);
-}
-
-static void
-put_back(const life *w, const image *was)
-{
-    bool flags[JOB_RANKS];
-
-    (void)job_mask(&w->job, (1u << LIVES_RANKS) - 1, flags);
-    job_lose(&w->job, flags);
-    image_put(was, w->base, NULL);
 }
 
 /* ---- whatever is opened first ---- */
@@ -87,11 +52,11 @@ in_every_order(life *w)
     image was = image_take(w->base);
 
     for (size_t k = 0; k < sizeof orders / sizeof *orders; k++) {
-        put_back(w, &was);
-        exchange(w);
+        lives_put_back(w, &was);
+        lives_exchange(w);
         all_are_opened(w, orders[k], "exchanged");
         all_are_opened(w, orders[k], "again");
-        exchange(w);
+        lives_exchange(w);
         all_are_opened(w, orders[(k + 1) % (sizeof orders / sizeof *orders)], "back");
     }
     image_free(&was);
@@ -122,85 +87,40 @@ MV7_every_generation_stays_in_every_order(void **state)
 
 /* ---- runs that are killed ---- */
 
-static _Thread_local int calls_left; /* that rename or remove; none works after these */
-static int               calls_at, only_rank;
-static bool              was_hit;
-
+/* Generation n is opened by ranks that run elsewhere, and the run is killed. False: it has not so many calls. */
 static bool
-dies(void)
+die_over(life *w, int n, int rank, int at)
 {
-    if (calls_left > 0)
-        calls_left--;
-    was_hit = was_hit || calls_left == 0;
-    return calls_left == 0;
-}
+    job  j;
+    bool came;
 
-static int
-dying_renameat(int from_dir, const char *from, int to_dir, const char *to)
-{
-    return dies() ? -1 : rset_sys_posix.renameat(from_dir, from, to_dir, to);
-}
-
-static int
-dying_rename_new(int from_dir, const char *from, int to_dir, const char *to)
-{
-    return dies() ? -1 : rset_sys_posix.rename_new(from_dir, from, to_dir, to);
-}
-
-static int
-dying_unlinkat(int dirfd, const char *name, int flags)
-{
-    return dies() ? -1 : rset_sys_posix.unlinkat(dirfd, name, flags);
-}
-
-static void
-arm(int rank, void *arg)
-{
-    (void)arg;
-    calls_left = only_rank < 0 || only_rank == rank ? calls_at : -1;
-}
-
-/* Generation n is opened, and the run is killed. */
-static void
-die_over(life *w, int n)
-{
-    rset_sys sys = rset_sys_posix;
-    char     why[1024];
-    job      j;
-
+    lives_exchange(w);
     lives_name(w, n, &j);
-    j.before = arm;
-    sys.renameat = dying_renameat;
-    sys.rename_new = dying_rename_new;
-    sys.unlinkat = dying_unlinkat;
-    rset_sys_use(&sys);
-    (void)job_recover_watched(&j, why);
-    rset_sys_use(NULL);
+    came = failing_killed(&j, rank, at);
     job_free(&j);
+    return came;
 }
 
 /* At every rename and removal; whoever comes next, where the ranks run then and whatever it opens, has all. */
 static void
-killed_everywhere(life *w, int n, const int *next, bool back)
+killed_everywhere(life *w, int rank, int n, const int *next, bool back)
 {
     image was = image_take(w->base);
+    int   at = 1;
 
-    was_hit = true;
-    for (calls_at = 1; was_hit; calls_at++) {
-        was_hit = false;
-        put_back(w, &was);
-        exchange(w);
-        die_over(w, n);
+    for (bool came = true; came; at++) {
+        lives_put_back(w, &was);
+        came = die_over(w, n, rank, at);
         if (back)
-            exchange(w);
+            lives_exchange(w);
         for (int i = 0; i < COMMITS; i++) {
             snprintf(w->what, sizeof w->what,
-                     "killed in opening %d at call %d of rank %d, %s, then %d %d %d", n, calls_at,
-                     only_rank, back ? "back" : "there", next[0], next[1], next[2]);
+                     "killed in opening %d at call %d of rank %d, %s, then %d %d %d", n, at, rank,
+                     back ? "back" : "there", next[0], next[1], next[2]);
             lives_assert_is(w, next[i], 0);
         }
     }
-    assert_true(calls_at > 5);
+    assert_true(at > 5);
     image_free(&was);
 }
 
@@ -212,10 +132,10 @@ MV6_whoever_is_killed_the_next_has_all_generations(void **state)
     (void)state;
     for (int how = LIVES_OVER; how <= LIVES_IN_PLACE; how++) {
         begin(&w, &rset_scheme_single, 0, (lives_way)how, true); /* nothing could be computed */
-        for (only_rank = -1; only_rank < 1; only_rank++)
+        for (int rank = -1; rank < 1; rank++)
             for (int n = 1; n < COMMITS; n++)
                 for (int back = 0; back <= 1; back++)
-                    killed_everywhere(&w, n, orders[(n + back) % 2], back != 0);
+                    killed_everywhere(&w, rank, n, orders[(n + back) % 2], back != 0);
         lives_end(&w);
     }
 }

@@ -11,8 +11,6 @@
 
 #include <cmocka.h>
 
-enum { ALL = (1u << LIVES_RANKS) - 1 };
-
 /* Files of which two older generations are only what leads back to them; and what that looks like. */
 static image
 begin(life *w, const rset_scheme *scheme, int parity)
@@ -25,19 +23,12 @@ begin(life *w, const rset_scheme *scheme, int parity)
 static void
 rearrange(life *w, const image *was, unsigned lost)
 {
-    const char *a = w->job.ranks[0].dir, *b = w->job.ranks[1].dir;
-    char       *aside = strdup(path_of("%s/aside", w->base));
-    bool        flags[JOB_RANKS];
+    bool flags[JOB_RANKS];
 
-    (void)job_mask(&w->job, ALL, flags);
-    job_lose(&w->job, flags);
-    image_put(was, w->base, NULL);
-    assert_int_equal(rename(a, aside), 0);
-    assert_int_equal(rename(b, a), 0);
-    assert_int_equal(rename(aside, b), 0);
+    lives_put_back(w, was);
+    lives_exchange(w);
     (void)job_mask(&w->job, lost, flags);
     job_lose(&w->job, flags);
-    free(aside);
 }
 
 static void
@@ -174,14 +165,7 @@ begin_one_name(life *w)
 {
     srand(7);
     lives_begin(w, &rset_scheme_xor, 1, 3);
-    for (int r = 0; r < LIVES_RANKS; r++) {
-        job_rank *k = &w->job.ranks[r];
-
-        free(k->names[0]);
-        free(k->prefix);
-        k->names[0] = strdup("ckpt_7.h5");
-        k->prefix = strdup("ckpt_7.h5.");
-    }
+    lives_call_all_the_same(w);
     lives_plan_all(w, LIVES_OVER);
     lives_commit(w);
     lives_change_in_place(w, 2);

@@ -1,5 +1,6 @@
 /* test_move_one_name.c: ranks run on other nodes than before, and all files have one name: each finds another rank's under its
  * path (move/move.h). */
+#include "failing.h"
 #include "move_world.h"
 #include "names/names.h"
 
@@ -243,44 +244,6 @@ fewer_ranks_leave_them_where_they_are(void **state)
 
 /* ---- runs that are killed ---- */
 
-static _Thread_local int calls_left; /* that rename or remove; none works after these */
-static int               calls_at, only_rank;
-static bool              was_hit;
-
-static bool
-dies(void)
-{
-    if (calls_left > 0)
-        calls_left--;
-    was_hit = was_hit || calls_left == 0;
-    return calls_left == 0;
-}
-
-static int
-dying_renameat(int from_dir, const char *from, int to_dir, const char *to)
-{
-    return dies() ? -1 : rset_sys_posix.renameat(from_dir, from, to_dir, to);
-}
-
-static int
-dying_rename_new(int from_dir, const char *from, int to_dir, const char *to)
-{
-    return dies() ? -1 : rset_sys_posix.rename_new(from_dir, from, to_dir, to);
-}
-
-static int
-dying_unlinkat(int dirfd, const char *name, int flags)
-{
-    return dies() ? -1 : rset_sys_posix.unlinkat(dirfd, name, flags);
-}
-
-static void
-arm(int rank, void *arg)
-{
-    (void)arg;
-    calls_left = only_rank < 0 || only_rank == rank ? calls_at : -1;
-}
-
 /* Is what lies under a rank's name its own, or does its redundancy file say whose it is? */
 static void
 check_whose(world *w, const char *what)
@@ -299,24 +262,16 @@ check_whose(world *w, const char *what)
 }
 
 /* A run is killed at that call; the next one is on the same nodes, or on those where the files were written, or the nodes have
- * turned once more. */
-static void
-killed_at(world *w, const int *then)
+ * turned once more. False: it has not so many calls. */
+static bool
+killed_at(world *w, int rank, int at, const int *then)
 {
-    rset_sys sys = rset_sys_posix;
-    char     what[64], why[1024];
+    char what[64], why[1024];
+    bool came;
 
-    snprintf(what, sizeof what, "call %d of rank %d, then %d", calls_at, only_rank, then[0]);
+    snprintf(what, sizeof what, "call %d of rank %d, then %d", at, rank, then[0]);
     world_rearrange(w, turned, 0);
-    sys.renameat = dying_renameat;
-    sys.rename_new = dying_rename_new;
-    sys.unlinkat = dying_unlinkat;
-    w->job.before = arm;
-    was_hit = false;
-    rset_sys_use(&sys);
-    (void)job_recover_watched(&w->job, why);
-    rset_sys_use(NULL);
-    w->job.before = NULL;
+    came = failing_killed(&w->job, rank, at);
     check_whose(w, what);
     turn(w, then);
     if (job_recover(&w->job) != RSET_OK)
@@ -325,26 +280,23 @@ killed_at(world *w, const int *then)
         if (!image_same_file(&w->image, path_of("node%d/0/ckpt_7.h5", r), job_data(&w->job, r),
                              why))
             fail_msg("%s: %s", what, why);
+    return came;
 }
 
 static void
 MV6_whoever_is_killed_the_next_has_all(void **state)
 {
-    static const int stay[NODES] = {0, 1, 2, 3}, home[NODES] = {3, 0, 1, 2};
+    static const int then[][NODES] = {{0, 1, 2, 3}, {3, 0, 1, 2}, {1, 2, 3, 0}};
     int              points = 0;
     world            w;
 
     (void)state;
     world_open(&w, &rset_scheme_single, 0, 1, true); /* nothing could be computed */
-    for (only_rank = -1; only_rank < 2; only_rank++) {
-        was_hit = true;
-        for (calls_at = 1; was_hit; calls_at++, points++) {
-            killed_at(&w, stay);
-            killed_at(&w, home);
-            killed_at(&w, turned);
-        }
-    }
-    assert_true(points > 20);
+    for (int rank = -1; rank < 2; rank++)
+        for (size_t i = 0; i < sizeof then / sizeof *then; i++)
+            for (int at = 1; killed_at(&w, rank, at, then[i]); at++)
+                points++;
+    assert_true(points > 60);
     world_close(&w);
 }
 
