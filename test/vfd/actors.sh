@@ -1,8 +1,10 @@
 # shellcheck shell=bash disable=SC2154 # the script that sources this sets the others
-# Jobs of actors (actor.c) whose steps a script orders: no step is begun before the script says so, and time decides nothing. To be
-# sourced with $bin, $mpiexec, $work and $size set. A step that is not answered within $patience seconds
-# ends the script.
+# Jobs of actors (actor.c) whose steps a script orders: no step is begun before the script says so, and time decides nothing. Source it
+# instead of head.sh, and set $size. A step that is not answered within $patience seconds ends the script.
 
+# shellcheck source=test/vfd/head.sh
+. "${REDSET_SOURCE_DIR:?}/test/vfd/head.sh"
+trap 'kill_jobs >/dev/null 2>&1; rm -rf "$work"' EXIT
 patience=${patience:-100}
 actors_begun=0
 declare -A actors_gate actors_ranks actors_in actors_out actors_run actors_pid

@@ -8,15 +8,11 @@
 #   FAULTS_STEP=N   every Nth allocation and call of each operation; 12
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
-bin=$REDSET_BUILD_DIR/test/vfd
-# shellcheck source=cmake/mpi_settings.sh
-. "${REDSET_SOURCE_DIR:-$(dirname "$0")/../..}/cmake/mpi_settings.sh"
-redset_mpi_or_skip
+# shellcheck source=test/vfd/head.sh
+. "${REDSET_SOURCE_DIR:?}/test/vfd/head.sh"
 step=${FAULTS_STEP:-12} points=0 violations=0
-export HDF5_DRIVER=redset HDF5_PLUGIN_PATH HDF5_DRIVER_CONFIG='required=yes timeout=5'
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+export HDF5_DRIVER=redset HDF5_DRIVER_CONFIG='required=yes timeout=5'
+dir=$work
 
 # ranks COMMAND SEEDS [NAME=VALUE...]: exit status in $status
 ranks() {

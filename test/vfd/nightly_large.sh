@@ -3,23 +3,15 @@
 # for bit; and a byte of it beyond 4 GiB flipped. large.c is the program. Takes about 16 GiB where TMPDIR is.
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-bin=$REDSET_BUILD_DIR/test/vfd
-# shellcheck source=cmake/mpi_settings.sh
-. "${REDSET_SOURCE_DIR:-$(dirname "$0")/../..}/cmake/mpi_settings.sh"
-redset_mpi_or_skip
-unset HDF5_DRIVER_CONFIG HDF5_USE_FILE_LOCKING
+# shellcheck source=test/vfd/head.sh
+. "${REDSET_SOURCE_DIR:?}/test/vfd/head.sh"
 export HDF5_DRIVER=redset
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+dir=$work
 free=$(df --output=avail -B1M "$dir" | tail -1)
 [ "$free" -gt 20000 ] || { echo "SKIP: $free MiB free for temporary files, 20000 are needed"; exit 77; }
 
 run() { timeout 600 "$mpiexec" -n 4 "$bin/large" "$dir/files" "$1"; }
 sums() { (cd "$dir/files" && sha256sum large_*.h5); }
-log=$dir/log
 same() { diff <(sums) "$dir/sums"; }
 comes_back() { run check && same; }
 changes() {

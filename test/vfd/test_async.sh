@@ -4,25 +4,18 @@
 # test/hang/test_hang.sh.
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
-# shellcheck source=cmake/mpi_settings.sh
-. "${REDSET_SOURCE_DIR:-$(dirname "$0")/../..}/cmake/mpi_settings.sh"
-redset_mpi_or_skip
-unset HDF5_DRIVER HDF5_DRIVER_CONFIG
-export HDF5_PLUGIN_PATH
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failures=0
+# shellcheck source=test/vfd/head.sh
+. "${REDSET_SOURCE_DIR:?}/test/vfd/head.sh"
 
-# job CASE DIR: the exit status is mpirun's; what is said is in $work/log
+# job CASE DIR: the exit status is mpirun's; what is said is in $log
 job() {
     mkdir -p "$work/$2"
-    timeout -s KILL 180 "$mpiexec" -np 4 "$REDSET_BUILD_DIR/test/vfd/link_async" "$1" "$work/$2" >"$work/log" 2>&1
+    timeout -s KILL 180 "$mpiexec" -np 4 "$bin/link_async" "$1" "$work/$2" >"$log" 2>&1
 }
 result() {
     if [ "$2" = 0 ]; then echo "  ok      $1"; return; fi
     echo "  FAILED  $1: $3"
-    sed 's/^/          | /' "$work/log" | head -n 40
+    sed 's/^/          | /' "$log" | head -n 40
     failures=$((failures + 1))
 }
 # passes CASE [WORDS MIN MAX]: so many messages with these words, and no others but those that are always there
@@ -31,9 +24,9 @@ passes() {
     job "$1" "$1" || status=$?
     if [ "$status" = 77 ]; then echo "SKIP: no MPI_THREAD_MULTIPLE"; exit 77; fi
     if [ "$status" != 0 ]; then result "$1" 1 "exit status $status"; return; fi
-    sed -i '/^redset: .*closes of this rank were not protected/d' "$work/log" # the sum at the end: vfd.without
-    n=$(grep '^redset: ' "$work/log" | grep -c -- "${2:-no such words}" || true)
-    others=$(grep '^redset: ' "$work/log" | grep -v '^redset: waiting \|on one host\|rebuilt\|opened as they are\|opened unverified\|re-encoded' |
+    sed -i '/^redset: .*closes of this rank were not protected/d' "$log" # the sum at the end: vfd.without
+    n=$(grep '^redset: ' "$log" | grep -c -- "${2:-no such words}" || true)
+    others=$(grep '^redset: ' "$log" | grep -v '^redset: waiting \|on one host\|rebuilt\|opened as they are\|opened unverified\|re-encoded' |
         grep -vc -- "${2:-no such words}" || true)
     if [ "$n" -lt "${3:-0}" ] || [ "$n" -gt "${4:-0}" ] || [ "$others" != 0 ]; then
         result "$1" 1 "$n messages with \"${2:-}\", $others others"
@@ -65,8 +58,8 @@ passes lenient 'a_2.h5.2.redset' 1 4
 passes finalize
 then_job new finalize
 job leave leave || true # mpirun does not like it
-! grep -qi 'exited on signal\|segmentation' "$work/log" || result leave 1 'a rank has crashed'
-! grep -q 'not so' "$work/log" || result leave 1 'before it left'
+! grep -qi 'exited on signal\|segmentation' "$log" || result leave 1 'a rank has crashed'
+! grep -q 'not so' "$log" || result leave 1 'before it left'
 then_job any leave
 
 [ "$failures" = 0 ] || { echo "$failures failed"; exit 1; }

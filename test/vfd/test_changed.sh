@@ -4,18 +4,9 @@
 # check begins with the files as four ranks left them.
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-bin=$REDSET_BUILD_DIR/test/vfd
-h5redset=$REDSET_BUILD_DIR/tools/h5redset
-# shellcheck source=cmake/mpi_settings.sh
-. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
-redset_mpi_or_skip
-unset HDF5_DRIVER HDF5_DRIVER_CONFIG HDF5_USE_FILE_LOCKING
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-log=$dir/log
+# shellcheck source=test/vfd/head.sh
+. "${REDSET_SOURCE_DIR:?}/test/vfd/head.sh"
+dir=$work
 
 by_ranks() { # MODE CONFIG
     HDF5_DRIVER=redset HDF5_DRIVER_CONFIG="scheme=XOR timeout=20 $2" timeout 60 "$mpiexec" -n 4 \
@@ -35,7 +26,7 @@ says() { grep -q -- "$1" "$dir/out" || { cat "$dir/out"; return 1; }; }
 never_says() { not grep -q -- "$1" "$dir/out"; }
 whole() { cmp "$dir/made/data_2.h5" data_2.h5; }
 content() { diff -r -x '*.redset.names' "$dir/made" "$dir/now"; }
-status() { "$h5redset" status "$@" "$dir/now" >"$dir/out" 2>&1 || [ $? = 1 ]; }
+status() { "$tool" status "$@" "$dir/now" >"$dir/out" 2>&1 || [ $? = 1 ]; }
 # what has been made of data_2.h5 comes to lie beside it, as it was
 comes_back() {
     cp -p data_2.h5 "$dir/copy"
@@ -62,7 +53,7 @@ begin; check 'cp of another file over it' all cp data_1.h5 data_2.h5 , comes_bac
 begin; check 'text appended' all add_text data_2.h5 , comes_back , says 'only made longer'
 begin; check 'written in its place' all write_over data_2.h5 , comes_back
 begin; check 'with its own time it is damage' all rots data_2.h5 , by_ranks read '' , never_says 'another program' , content
-begin; check 'h5redset rebuild puts it aside as well' all write_over data_2.h5 , "$h5redset" rebuild "$dir/now" , whole , lies_aside
+begin; check 'h5redset rebuild puts it aside as well' all write_over data_2.h5 , "$tool" rebuild "$dir/now" , whole , lies_aside
 
 echo 'nothing has changed but times:'
 begin; check 'touch' all all_files touch , by_ranks read '' , never_says 'another program' , content
@@ -74,7 +65,7 @@ check 'refused on all ranks, with the way out' all not by_ranks read '' , says '
     never_says "lost node's directory" , the_same
 begin; all_files add_text
 check 'changed=keep opens them as they are, and protects them' all by_ranks read changed=keep , added , \
-    "$h5redset" status --verify "$dir/now" , by_ranks read '' , added
+    "$tool" status --verify "$dir/now" , by_ranks read '' , added
 
 echo 'the run that has protected them:'
 fresh() { cd "$dir" && rm -rf now && mkdir now; }
@@ -84,7 +75,7 @@ rewrites() { # RANKS STATUS CONFIG HOW [RANK...]
         "$bin/rewrites" "$4" "$dir/now" 20000 5 "${@:5}" >"$dir/out" 2>&1 || status=$?
     [ "$status" = "$2" ] || { cat "$dir/out"; return 1; }
 }
-protected() { "$h5redset" status --verify "$dir/now"; }
+protected() { "$tool" status --verify "$dir/now"; }
 for required in no yes; do
     for how in append block; do
         fresh; check "$how, on all ranks, required=$required: opened as it is" rewrites 4 0 "scheme=XOR required=$required" "$how"

@@ -3,22 +3,14 @@
 # link_commit.c compares what comes of it with what it knows. `timeout` is the watchdog.
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-# shellcheck source=cmake/mpi_settings.sh
-. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
-redset_mpi_or_skip
-unset HDF5_DRIVER
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-log=$work/log
-bin=$REDSET_BUILD_DIR/test/vfd/link_commit
+# shellcheck source=test/vfd/head.sh
+. "${REDSET_SOURCE_DIR:?}/test/vfd/head.sh"
+program=$bin/link_commit
 
 anew() { rm -rf "$work/dir" "$work/judge"; mkdir "$work/dir" "$work/judge"; }
 # on_ranks SETTINGS CASE [N]
 on_ranks() {
-    HDF5_DRIVER_CONFIG="timeout=30 $1" timeout -s KILL 180 "$mpiexec" -np 4 "$bin" "$2" "$work/dir" "$work/judge" "${@:3}" >"$work/said" 2>&1 ||
+    HDF5_DRIVER_CONFIG="timeout=30 $1" timeout -s KILL 180 "$mpiexec" -np 4 "$program" "$2" "$work/dir" "$work/judge" "${@:3}" >"$work/said" 2>&1 ||
         { cat "$work/said"; return 1; }
     cat "$work/said"
     ! grep -q 'not so:' "$work/said"
@@ -29,7 +21,7 @@ first() { anew; on_ranks "$@" || ! grep -q 'not so:' "$work/said"; }
 on() { on_ranks "$@" || ! grep -q 'not so:' "$work/said"; }
 job() { anew; on_ranks "$@"; }
 look() { on_ranks "$1" look "$2"; }
-alone() { ALONE=${ALONE:-0} HDF5_DRIVER_CONFIG=$1 timeout -s KILL 180 "$bin" "$2" "$work/dir" "$work/judge" "${@:3}"; }
+alone() { ALONE=${ALONE:-0} HDF5_DRIVER_CONFIG=$1 timeout -s KILL 180 "$program" "$2" "$work/dir" "$work/judge" "${@:3}"; }
 said_once() { [ "$(grep -c -- "$1" "$work/said")" = 1 ] || { echo "not once: $1"; cat "$work/said"; return 1; }; }
 lose() { rm "$work/dir/data_$1.h5"*; }
 
@@ -58,7 +50,7 @@ check 'SWMR writing was started: whatever has changed since' all first '' start_
 stops() {
     job required=yes closed || return 1
     HDF5_DRIVER_CONFIG='required=yes timeout=4' timeout -s KILL 180 "$mpiexec" -np 4 env DIE_RANK=1 "STOP_AT=$1" \
-        "LD_PRELOAD=${bin%/*}/libpreload_die.so${LD_PRELOAD:+:$LD_PRELOAD}" "$bin" stopped "$work/dir" "$work/judge" "$2" || true
+        "LD_PRELOAD=$bin/libpreload_die.so${LD_PRELOAD:+:$LD_PRELOAD}" "$program" stopped "$work/dir" "$work/judge" "$2" || true
     [ -e "$work/judge/0.right" ] && [ -e "$work/judge/2.right" ] && [ -e "$work/judge/3.right" ]
 }
 check 'a rank stops in a commit before it is ready: the others may not change their files' stops .shadow 0
@@ -99,7 +91,7 @@ check 'created over, and larger' all first 'required=yes async=yes' anew 9 , on 
 moment() {
     job required=yes closed || return 1
     rm -rf "$work/moment" && mkdir "$work/moment"
-    MOMENT=$work/moment MOMENT_RANK=1 MOMENT_HEAD=${2:-} LD_PRELOAD=${bin%/*}/libpreload_moment.so${LD_PRELOAD:+:$LD_PRELOAD} \
+    MOMENT=$work/moment MOMENT_RANK=1 MOMENT_HEAD=${2:-} LD_PRELOAD=$bin/libpreload_moment.so${LD_PRELOAD:+:$LD_PRELOAD} \
         on 'required=yes async=yes timeout=60' moment "$1" || return 1
     said_once 'data_1.h5: its old content could not be kept .*(rank 1 on ' && said_once 'could not be kept'
 }

@@ -3,30 +3,20 @@
 # the next commit, but not as long as one rank has its file (encode/deleted/README.md, DL1 to DL3). deletes.c is the program.
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-# shellcheck source=cmake/mpi_settings.sh
-. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
-redset_mpi_or_skip
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-log=$work/log
-d=$work/now
+# shellcheck source=test/vfd/head.sh
+. "${REDSET_SOURCE_DIR:?}/test/vfd/head.sh"
 export HDF5_DRIVER=redset
 
 # job SETTINGS ARGUMENT...
 job() {
     mkdir -p "$d"
-    HDF5_DRIVER_CONFIG="required=yes timeout=60 $1" timeout -s KILL 180 "${mpiexec:?}" -n 4 "$REDSET_BUILD_DIR/test/vfd/deletes" "$d" "${@:2}"
+    HDF5_DRIVER_CONFIG="required=yes timeout=60 $1" timeout -s KILL 180 "$mpiexec" -n 4 "$bin/deletes" "$d" "${@:2}"
 }
 refused() { local status=0; "$@" >"$work/said" 2>&1 || status=$?; cat "$work/said"; [ "$status" = 3 ]; }
 # steps: of which there is anything, and how many files
 steps() { (cd "$d" && find . -name 'ckpt_*' | sed -E 's/.*ckpt_([0-9]+)_.*/\1/' | sort -n | uniq -c | awk '{ printf "%s:%s ", $2, $1 }'); }
 are() { [ "$(steps)" = "$1 " ] || { echo "there are $(steps), not $1"; return 1; }; }
 tree() { (cd "$d" && find . -type f -exec sha256sum {} + | sort -k 2); }
-keep() { rm -rf "$work/kept" && cp -a "$d" "$work/kept"; }
-restore() { rm -rf "$d" && cp -a "$work/kept" "$d"; }
 
 for scheme in SINGLE PARTNER XOR RS; do
     rm -rf "$d"
@@ -36,7 +26,7 @@ for scheme in SINGLE PARTNER XOR RS; do
         are "$(sed -E 's/(^| )1:/\113:/; s/ 2:/ 14:/; s/(^| )0:/\112:/; s/ $//' <<<"$files")"
     check "$scheme: all of a step deleted: missing, for ranks and for one process" all rm "$d"/ckpt_14_?.h5 , eval 'tree >"$work/before"' , \
         refused job scheme=$scheme read 14 , grep 'ckpt_14_.*No such file' "$work/said" , eval 'tree | diff "$work/before" -' , \
-        eval '"$REDSET_BUILD_DIR/test/vfd/driver" open-read "$d/ckpt_14_2.h5" | grep "open-read: FAILED"' , eval 'tree | diff "$work/before" -'
+        eval '"$bin/driver" open-read "$d/ckpt_14_2.h5" | grep "open-read: FAILED"' , eval 'tree | diff "$work/before" -'
 done
 
 rm -rf "$d"
@@ -54,7 +44,7 @@ restore
 check 'not what was renamed' all eval 'for r in 0 1 2 3; do mv "$d/ckpt_1_$r.h5" "$d/final_$r.h5"; done' , job '' 7 2 9 , \
     eval '[ "$(find "$d" -name "ckpt_1_*.grp*" | wc -l)" = 4 ]'
 restore
-check 'not where another number of ranks runs' all eval 'HDF5_DRIVER_CONFIG="timeout=60" "$mpiexec" -n 2 "$REDSET_BUILD_DIR/test/vfd/deletes" "$d" 7 2 9' , \
+check 'not where another number of ranks runs' all eval 'HDF5_DRIVER_CONFIG="timeout=60" "$mpiexec" -n 2 "$bin/deletes" "$d" 7 2 9' , \
     eval '[ "$(find "$d" -name "ckpt_0_*.grp*" | wc -l)" = 4 ]'
 
 finish

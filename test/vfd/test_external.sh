@@ -3,16 +3,9 @@
 # their data is not protected, and nothing fails.
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-# shellcheck source=cmake/mpi_settings.sh
-. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
-redset_mpi_or_skip
-unset HDF5_DRIVER HDF5_DRIVER_CONFIG HDF5_USE_FILE_LOCKING
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-log=$dir/log
+# shellcheck source=test/vfd/head.sh
+. "${REDSET_SOURCE_DIR:?}/test/vfd/head.sh"
+dir=$work
 ranks=4
 
 begin() {
@@ -21,7 +14,7 @@ begin() {
 }
 job() { # CONFIG MODE FORMAT [RANK]
     HDF5_DRIVER=redset HDF5_DRIVER_CONFIG="timeout=60 required=yes $1" timeout 120 "$mpiexec" -n "$ranks" \
-        "$REDSET_BUILD_DIR/test/vfd/external" "$2" "$dir/now" "${@:3}" >"$dir/out" 2>&1 || { cat "$dir/out"; return 1; }
+        "$bin/external" "$2" "$dir/now" "${@:3}" >"$dir/out" 2>&1 || { cat "$dir/out"; return 1; }
 }
 says() { # PATTERN: in the only line about that
     cat "$dir/out"

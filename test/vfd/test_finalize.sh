@@ -3,20 +3,14 @@
 # all ranks or on none (P4); changes.c and ranks.c say what each does. `timeout` is the watchdog (P5).
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${REDSET_FLAVOUR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-# shellcheck source=cmake/mpi_settings.sh
-. "${REDSET_SOURCE_DIR:-$(dirname "$0")/../..}/cmake/mpi_settings.sh"
-redset_mpi_or_skip
-export HDF5_DRIVER=redset HDF5_PLUGIN_PATH HDF5_DRIVER_CONFIG='timeout=5'
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-log=$work/log
+: "${REDSET_FLAVOUR:?}"
+# shellcheck source=test/vfd/head.sh
+. "${REDSET_SOURCE_DIR:?}/test/vfd/head.sh"
+export HDF5_DRIVER=redset HDF5_DRIVER_CONFIG='timeout=5'
 
 on_ranks() { timeout -s KILL 180 "$mpiexec" -np 4 "$@" 2>&1 | tee "$work/said"; }
-changes() { on_ranks "$REDSET_BUILD_DIR/test/vfd/changes" "$1" "$2" "$work/dir"; }
-ranks() { on_ranks "$REDSET_BUILD_DIR/test/vfd/ranks" "$1" "$work/dir" 20000 1; }
+changes() { on_ranks "$bin/changes" "$1" "$2" "$work/dir"; }
+ranks() { on_ranks "$bin/ranks" "$1" "$work/dir" 20000 1; }
 begin() { rm -rf "$work/dir"; mkdir "$work/dir"; ranks write >/dev/null; }
 lose() { rm -f "$work"/dir/data_"$1".h5*; }
 is_as_before() { ranks read; }
@@ -45,7 +39,7 @@ check 'could not be written completely: the old files are there, on all ranks' i
 of_rank_0() {
     local start=$SECONDS
     rm -rf "$work/dir" && mkdir "$work/dir"
-    HDF5_DRIVER_CONFIG='timeout=20' on_ranks "$REDSET_BUILD_DIR/test/vfd/refused" left_open "$work/dir" || return 1
+    HDF5_DRIVER_CONFIG='timeout=20' on_ranks "$bin/refused" left_open "$work/dir" || return 1
     [ $((SECONDS - start)) -lt 35 ]
 }
 said_once() { [ "$(grep -c "$1" "$work/said")" = 1 ] || { echo "not once: $1"; cat "$work/said"; return 1; }; }
@@ -59,7 +53,7 @@ done
 closes_badly() {
     rm -rf "$work/dir" && mkdir "$work/dir"
     # MPICH's mpiexec at times takes a rank that leaves by _exit right after MPI_Finalize for one that has died
-    HDF5_DRIVER_CONFIG='timeout=2 required=yes' on_ranks "$REDSET_BUILD_DIR/test/vfd/close_fails" "$1" "$work/dir" ||
+    HDF5_DRIVER_CONFIG='timeout=2 required=yes' on_ranks "$bin/close_fails" "$1" "$work/dir" ||
         [ "$REDSET_FLAVOUR" = mpich ] || return 1
     [ "$(find "$work/dir" -name 'data_*.xor.*.redset' | wc -l)" = 4 ]
 }

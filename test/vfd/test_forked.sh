@@ -3,17 +3,9 @@
 # the driver (P5, P1). And a rank that was forked itself is one. forked.c says what each case does. `timeout` is the watchdog.
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-# shellcheck source=cmake/mpi_settings.sh
-. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
-redset_mpi_or_skip
-bin=$REDSET_BUILD_DIR/test/vfd
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-log=$work/log
-export HDF5_DRIVER=redset HDF5_PLUGIN_PATH HDF5_DRIVER_CONFIG='required=yes timeout=20'
+# shellcheck source=test/vfd/head.sh
+. "${REDSET_SOURCE_DIR:?}/test/vfd/head.sh"
+export HDF5_DRIVER=redset HDF5_DRIVER_CONFIG='required=yes timeout=20'
 
 protects() { # CASE COMMAND...: all files of the ranks are protected, and nothing of what children have created
     rm -rf "$work/dir" && mkdir "$work/dir"
@@ -21,7 +13,7 @@ protects() { # CASE COMMAND...: all files of the ranks are protected, and nothin
     find "$work/dir" -type f | sort
     [ "$(find "$work/dir" -name 'data_*.xor.*.redset' | wc -l)" = 3 ] || return 1
     [ -z "$(find "$work/dir" -name 'child_*.redset*')" ] || return 1
-    "$REDSET_BUILD_DIR/tools/h5redset" status --verify "$work/dir"
+    "$tool" status --verify "$work/dir"
 }
 forked() { protects "$1" "$bin/forked" "$1" "$work/dir"; }
 

@@ -4,38 +4,27 @@
 # opened. link_generations.c writes the files; `timeout` is the watchdog (P5).
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-# shellcheck source=cmake/mpi_settings.sh
-. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
-redset_mpi_or_skip
+# shellcheck source=test/vfd/head.sh
+. "${REDSET_SOURCE_DIR:?}/test/vfd/head.sh"
 h5dump=${REDSET_HDF5_TOOLDIR:+$REDSET_HDF5_TOOLDIR/}h5dump
 case ${REDSET_HDF5_PARALLEL:-}$(command -v "$h5dump") in
     TRUE* | ON* | '' | OFF | FALSE) echo 'SKIP: there is no h5dump that is linked with this HDF5'; exit 77 ;;
 esac
-unset HDF5_DRIVER
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-log=$work/log
-d=$work/dir
 file=$d/node1/data.1.h5
 all=$d/node0:$d/node2:$d/node3
 
 # job CASE [ARG...]: on 4 ranks
 settings=
-job() { HDF5_DRIVER_CONFIG="timeout=60 required=yes keep=3 $settings" timeout -s KILL 180 "$mpiexec" -np 4 "$REDSET_BUILD_DIR/test/vfd/link_generations" "$1" "$d" "${@:2}"; }
+job() { HDF5_DRIVER_CONFIG="timeout=60 required=yes keep=3 $settings" timeout -s KILL 180 "$mpiexec" -np 4 "$bin/link_generations" "$1" "$d" "${@:2}"; }
 # dump SETTINGS: what one process sees in the file of rank 1
 dump() { timeout -s KILL 180 "$h5dump" --vfd-name redset --vfd-info "$1" "$file" >"$work/dump" 2>"$work/err" || { cat "$work/err"; return 1; }; }
 # shows SEED SETTINGS: that is what it was when that was written
 shows() { dump "$2" && tail -n +2 "$work/dump" | cmp - "$work/content.$1"; }
 refused() {
     not dump "$1" || { echo "shown with $1"; return 1; }
-    HDF5_DRIVER=redset HDF5_DRIVER_CONFIG=$1 timeout -s KILL 180 "$REDSET_BUILD_DIR/test/vfd/driver" open-read "$file" >"$work/err" 2>&1 || true
+    HDF5_DRIVER=redset HDF5_DRIVER_CONFIG=$1 timeout -s KILL 180 "$bin/driver" open-read "$file" >"$work/err" 2>&1 || true
 }
 said() { tr -s '\n ' ' ' <"$work/err" | grep -q -- "$1" || { echo "not said: $1"; return 1; }; }
-keep() { rm -rf "$work/kept" && cp -a "$d" "$work/kept"; }
-restore() { rm -rf "$d" && cp -a "$work/kept" "$d"; }
 unchanged() { diff -r -x '*.redset.names' "$work/kept" "$d"; }
 as_before() { cmp "$1" "$work/kept/${1#"$d/"}"; }
 # older BACK [RANK]: the data file of that generation

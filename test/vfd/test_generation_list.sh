@@ -4,42 +4,16 @@
 # said. `timeout` is the watchdog (P5).
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-# shellcheck source=cmake/mpi_settings.sh
-. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
-redset_mpi_or_skip
-unset HDF5_DRIVER
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-log=$work/log
-d=$work/dir
-mkdir "$d"
-program=$REDSET_BUILD_DIR/test/vfd/link_generations
+# shellcheck source=test/vfd/nodes.sh
+. "${REDSET_SOURCE_DIR:?}/test/vfd/nodes.sh"
+program=$bin/link_generations
 
 # job CASE [ARG...]: on 4 ranks; what rank r says is in $d.said.<r>
 settings=
-job() {
-    local status=0
-    rm -f "$d".said.*
-    HDF5_DRIVER_CONFIG="timeout=60 required=yes keep=3 $settings" timeout -s KILL 180 "$mpiexec" -np 4 "$program" "$1" "$d" "${@:2}" 2>&1 || status=$?
-    cat "$d".said.*
-    return "$status"
-}
-alone() {
-    local status=0
-    HDF5_DRIVER_CONFIG="$settings" timeout -s KILL 180 "$program" "$1" "$d" "${@:2}" 2>&1 || status=$?
-    cat "$d.said.0"
-    return "$status"
-}
+job() { HDF5_DRIVER_CONFIG="timeout=60 required=yes keep=3 $settings" heard "$mpiexec" -np 4 "$program" "$1" "$d" "${@:2}"; }
+alone() { HDF5_DRIVER_CONFIG="$settings" heard "$program" "$1" "$d" "${@:2}"; }
 said() { grep -qF -- "$1" "$log" || { echo "not said: $1"; return 1; }; }
-# says RANKS WORDS: so many ranks say this
-says() { [ "$(grep -l -- "$2" "$d".said.* | wc -l)" = "$1" ] || { echo "not on $1 ranks: $2"; cat "$d".said.*; return 1; }; }
-keep() { rm -rf "$work/kept" && cp -a "$d" "$work/kept"; }
-restore() { rm -rf "$d" && cp -a "$work/kept" "$d"; }
 unchanged() { diff -r "$work/kept" "$d"; }
-lose() { local r; for r in "$@"; do rm -r "$d/node$r"; done; }
 # older RANK BACK: the data file of the one that is so many older than the newest
 older() { find "$d/node$1" -name '*.kept' | sort | tail -n "$2" | sed -n 1p; }
 halve() { local r; for r in 0 1; do rm "$(older $r 1)"* || return 1; done; }
@@ -104,7 +78,6 @@ restore
 check 'changed in place: the one before that stays' all job change 5 , job drop 1 , job read 3 -1 , job list , says 4 '^number 5 "" .* newest'
 
 echo 'h5redset:'
-tool=$REDSET_BUILD_DIR/tools/h5redset
 # on_nodes COMMAND...: with 2 processes
 on_nodes() { OMPI_MCA_rmaps_base_oversubscribe=1 timeout -s KILL 180 "$mpiexec" -np 2 "$tool" "$@"; }
 # lists RANGE: the lines of each generation, without times and sizes

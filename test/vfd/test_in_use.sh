@@ -3,21 +3,11 @@
 # ranks, or the program is told when it changes or closes them. Never do both succeed with data gone.
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${REDSET_SOURCE_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-# shellcheck source=cmake/mpi_settings.sh
-. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
 # shellcheck source=test/vfd/actors.sh
-. "$REDSET_SOURCE_DIR/test/vfd/actors.sh"
-redset_mpi_or_skip
+. "${REDSET_SOURCE_DIR:?}/test/vfd/actors.sh"
 # what launchers set would make the tool wait for other processes
 unset "${!OMPI_COMM_@}" "${!PMIX_@}" "${!PMI_@}"
-tool=$REDSET_BUILD_DIR/tools/h5redset
-bin=$REDSET_BUILD_DIR/test/vfd
-work=$(mktemp -d)
-trap 'kill_jobs >/dev/null 2>&1; rm -rf "$work"' EXIT
-log=$work/log out=$work/out set=$work/set size=20000
+out=$work/out set=$work/set size=20000
 export HDF5_DRIVER=redset HDF5_DRIVER_CONFIG='required=yes keep=2 timeout=60'
 
 ranks() { timeout 120 "$mpiexec" -n 3 "$bin/ranks" "$1" "$set" "$size" "$2"; }

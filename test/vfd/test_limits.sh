@@ -3,24 +3,17 @@
 # required=no it goes on and is told so; with required=yes H5Fclose fails on all ranks.
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-# shellcheck source=cmake/mpi_settings.sh
-. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
-redset_mpi_or_skip
+# shellcheck source=test/vfd/head.sh
+. "${REDSET_SOURCE_DIR:?}/test/vfd/head.sh"
 export HDF5_DRIVER=redset
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-log=$work/log
-ranks=$REDSET_BUILD_DIR/test/vfd/ranks
+ranks=$bin/ranks
 size=200000
 limit=''
 
 # job SETTINGS COMMAND SEED: on 4 ranks; with the limit on rank 2 where there is one, in bytes
 job() {
     HDF5_DRIVER_CONFIG="scheme=PARTNER timeout=60 $1" LIMIT_RANK=${limit:+2} LIMIT_BYTES=$limit \
-        LD_PRELOAD=$REDSET_BUILD_DIR/test/vfd/libpreload_limit.so${LD_PRELOAD:+:$LD_PRELOAD} \
+        LD_PRELOAD=$bin/libpreload_limit.so${LD_PRELOAD:+:$LD_PRELOAD} \
         timeout -s KILL 180 "$mpiexec" -np 4 "$ranks" "$2" "$work/dir" "$size" "$3" 2>&1
 }
 ends() { # STATUS COMMAND...: with that exit status

@@ -8,19 +8,13 @@
 # at a time, because most of them wait. Where nobody is late on purpose, the timeout is long.
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
-# shellcheck source=cmake/mpi_settings.sh
-. "${REDSET_SOURCE_DIR:-$(dirname "$0")/../..}/cmake/mpi_settings.sh"
-redset_mpi_or_skip
-bin=$REDSET_BUILD_DIR/test/vfd
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+# shellcheck source=test/vfd/head.sh
+. "${REDSET_SOURCE_DIR:?}/test/vfd/head.sh"
 limit=2 # seconds: the timeout of redset where somebody is late
 watchdog=120
 only=${1:-}
 at_once=${MIXTURE_AT_ONCE:-4}
-unset HDF5_USE_FILE_LOCKING
-export HDF5_PLUGIN_PATH HDF5_DRIVER=redset
+export HDF5_DRIVER=redset
 late="timeout=$limit"
 patient='timeout=90' # also for a disk that stands still for a minute
 ncases=0
@@ -270,7 +264,6 @@ redundancy_and_a_bit() { # read|take_up required
     [ -x "$tool" ] || return 0
     not_healthy
 }
-tool=$REDSET_BUILD_DIR/tools/h5redset
 not_healthy() {
     local status=0
     "$tool" status "$dir"/node{0,1,2,3} || status=$?

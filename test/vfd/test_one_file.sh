@@ -4,21 +4,13 @@
 # readers.c, driver.c. `timeout` is a watchdog.
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${REDSET_SOURCE_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
-# shellcheck source=cmake/mpi_settings.sh
-. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
-redset_mpi_or_skip
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-bin=$REDSET_BUILD_DIR/test/vfd
-dir=$(mktemp -d)
-log=$dir/log
-trap 'rm -rf "$dir"' EXIT
-unset HDF5_DRIVER_CONFIG HDF5_USE_FILE_LOCKING
+# shellcheck source=test/vfd/head.sh
+. "${REDSET_SOURCE_DIR:?}/test/vfd/head.sh"
+dir=$work
 export HDF5_DRIVER=redset
 
 # ranks SETTINGS RANKS COMMAND...: ends with status 0
-ranks() { HDF5_DRIVER_CONFIG="timeout=60 $1" timeout -s KILL 180 "${mpiexec:?}" -n "$2" "$bin/$3" "${@:4}"; }
+ranks() { HDF5_DRIVER_CONFIG="timeout=60 $1" timeout -s KILL 180 "$mpiexec" -n "$2" "$bin/$3" "${@:4}"; }
 
 # make SETTINGS SIZE: four ranks write and protect their files
 make() {

@@ -7,16 +7,9 @@
 #   OPENS_STEP=N   every Nth open of each operation; of calls that make names every (N + 6) / 7th; 29
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-# shellcheck source=cmake/mpi_settings.sh
-. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
-redset_mpi_or_skip
-bin=$REDSET_BUILD_DIR/test/vfd
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-log=$work/log now=$work/now step=${OPENS_STEP:-29}
+# shellcheck source=test/vfd/head.sh
+. "${REDSET_SOURCE_DIR:?}/test/vfd/head.sh"
+now=$work/now step=${OPENS_STEP:-29}
 few=$(((step + 6) / 7))
 declare -A errors=(
     [open]='24 12 28 122 23' # EMFILE ENOMEM ENOSPC EDQUOT ENFILE

@@ -4,21 +4,13 @@
 # may wait for it (P5).
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-# shellcheck source=cmake/mpi_settings.sh
-. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
-redset_mpi_or_skip
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-log=$work/log
-d=$work/now
+# shellcheck source=test/vfd/head.sh
+. "${REDSET_SOURCE_DIR:?}/test/vfd/head.sh"
 export HDF5_DRIVER=redset
 
 # job RANKS ACTION OLD NEW: with $settings
 job() {
-    HDF5_DRIVER_CONFIG="timeout=600 $settings" timeout -s KILL 180 "$mpiexec" -n "$1" "$REDSET_BUILD_DIR/test/vfd/orders" "$d" "${@:2}" </dev/null
+    HDF5_DRIVER_CONFIG="timeout=600 $settings" timeout -s KILL 180 "$mpiexec" -n "$1" "$bin/orders" "$d" "${@:2}" </dev/null
 }
 # As job; and the driver has nothing to say but where the ranks are.
 silent() {

@@ -4,18 +4,10 @@
 # changed, and where that lies: vfd.changed.
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-bin=$REDSET_BUILD_DIR/test/vfd
-h5redset=$REDSET_BUILD_DIR/tools/h5redset
-# shellcheck source=cmake/mpi_settings.sh
-. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
-redset_mpi_or_skip
-unset HDF5_DRIVER HDF5_DRIVER_CONFIG HDF5_USE_FILE_LOCKING NAME_END
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-log=$dir/log
+# shellcheck source=test/vfd/head.sh
+. "${REDSET_SOURCE_DIR:?}/test/vfd/head.sh"
+unset NAME_END
+dir=$work
 
 job() { # CONFIG PROGRAM ARGUMENT...: what it says is in $dir/out
     HDF5_DRIVER=redset HDF5_DRIVER_CONFIG="scheme=XOR timeout=20 $1" timeout 120 "$mpiexec" -n 4 "${@:2}" >"$dir/out" 2>&1 ||
@@ -25,7 +17,7 @@ by_ranks() { job "$2" "$bin/ranks" "$1" "$dir/now" 20000 "${@:3}"; } # MODE CONF
 says() { grep -q -- "$1" "$dir/out" || { cat "$dir/out"; echo "not said: $1"; return 1; }; }
 never_says() { not grep -q -- "$1" "$dir/out"; }
 quiet() { cat "$dir/out"; not grep -v 'ranks are on one host' "$dir/out"; }
-verified() { "$h5redset" status --verify "$dir/now"; }
+verified() { "$tool" status --verify "$dir/now"; }
 
 # In $dir/first is what the first run has left, in $dir/second the next one, which has created the files anew. $dir/backup has the data of the
 # first, of the day before.
@@ -131,8 +123,8 @@ unprotected() { # NAME.old is read, and a line says that nothing protects it; wi
 }
 begin; check 'what was before is not protected any more, which is said' all by_shell 3 , unprotected 2 , current 3 , unprotected 2
 with_h5redset() {
-    called .new write required=yes "$1" && "$h5redset" mv "$dir/now/data_%r.h5" "$dir/now/data_%r.h5.old" &&
-        "$h5redset" mv "$dir/now/data_%r.h5.new" "$dir/now/data_%r.h5"
+    called .new write required=yes "$1" && "$tool" mv "$dir/now/data_%r.h5" "$dir/now/data_%r.h5.old" &&
+        "$tool" mv "$dir/now/data_%r.h5.new" "$dir/now/data_%r.h5"
 }
 lose_two() { rm data_2.h5*; }
 protected() { by_ranks read required=yes "$1" && quiet && called .old read required=yes "$2" && quiet && verified; }

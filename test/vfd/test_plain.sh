@@ -3,37 +3,8 @@
 # does, and checks what the calls return; here, what is on disk, and what is said. `timeout` is the watchdog (P5).
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-# shellcheck source=cmake/mpi_settings.sh
-. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
-redset_mpi_or_skip
-unset HDF5_DRIVER
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-log=$work/log
-d=$work/dir
-mkdir "$d"
-program=$REDSET_BUILD_DIR/test/vfd/link_plain
-h5redset=$REDSET_BUILD_DIR/tools/h5redset
-
-# job CASE [SETTINGS]: on 4 ranks; what rank r says is in $d.said.<r>
-job() {
-    local status=0
-    rm -f "$d".said.*
-    HDF5_DRIVER_CONFIG="timeout=60 ${2:-}" timeout -s KILL 180 "$mpiexec" -np 4 "$program" "$1" "$d" 2>&1 || status=$?
-    cat "$d".said.*
-    return "$status"
-}
-# says RANKS WORDS: so many ranks say this
-says() { [ "$(grep -l -- "$2" "$d".said.* | wc -l)" = "$1" ] || { echo "not on $1 ranks: $2"; cat "$d".said.*; return 1; }; }
-keep() { rm -rf "$work/kept" && cp -a "$d" "$work/kept"; }
-same() { (cd "$work/kept" && find . -name '*.bin' -type f) | while read -r f; do cmp "$work/kept/$f" "$d/$f" || exit 1; done; }
-unchanged() { diff -r "$work/broken" "$d"; }
-clean() { ! ours | grep .; }
-ours() { find "$d" -name '*redset*'; }
-lose() { local r; for r in "$@"; do rm -r "$d/node$r"; done; }
+# shellcheck source=test/vfd/plain.sh
+. "${REDSET_SOURCE_DIR:?}/test/vfd/plain.sh"
 
 check 'never protected' all job write , job never , clean
 check 'protected' all job protect , keep
@@ -45,18 +16,17 @@ check 'the attributes came back' [ "$(stat -c %Y "$work/kept/node2/log.2.bin")" 
 check 'the empty file alone is lost' all rm "$d/node1/empty.1.bin" , job recover , same
 check 'a bit flipped in the second file' all flip "$d/node3/log.3.bin" 5 , job recover , same
 check 'a bit flipped in redundancy' all flip "$(echo "$d"/node0/*xor*redset)" 9000 , job recover , job recover , says 0 'rebuilt'
-check 'h5redset sees them' eval "$h5redset status $d | tail -n 1 | grep -x '1 checkpoint: 1 healthy'"
+check 'h5redset sees them' eval "$tool status $d | tail -n 1 | grep -x '1 checkpoint: 1 healthy'"
 
-check 'and each file of them' eval "$h5redset status $d | grep -q 'restart.1.bin and 2 more  healthy'"
-check 'h5redset rebuilds what a rank has lost, in one process' all lose 2 , "$h5redset" rebuild "$d" , same
-check 'the same with MPI' all lose 1 , "$mpiexec" -np 4 "$h5redset" rebuild "$d" , same
+check 'and each file of them' eval "$tool status $d | grep -q 'restart.1.bin and 2 more  healthy'"
+check 'h5redset rebuilds what a rank has lost, in one process' all lose 2 , "$tool" rebuild "$d" , same
+check 'the same with MPI' all lose 1 , "$mpiexec" -np 4 "$tool" rebuild "$d" , same
 check 'some files of a rank, and one of them alone' all rm "$d/node3/empty.3.bin" "$d/node3/restart.3.bin" , \
-    "$h5redset" rebuild "$d" , same , flip "$d/node0/log.0.bin" 3 , "$h5redset" rebuild "$d/node0/restart.0.bin" , same
-lose 1 2
-cp -a "$d" "$work/broken"
+    "$tool" rebuild "$d" , same , flip "$d/node0/log.0.bin" 3 , "$tool" rebuild "$d/node0/restart.0.bin" , same
+lose 1 2 && mark
 check 'more is lost than the scheme covers: refused on all ranks, nothing changed' all job refused , unchanged
 check 'every rank says which are lost' all says 4 'damaged are rank 1 (data and redundancy), rank 2 on [^ ]* (data'
-rm -r "$d" && cp -a "$work/kept" "$d"
+restore
 
 check 'other files of one rank are asked for: refused on all ranks' all job order , same
 check 'it says why, and which rank' says 4 '3 files were protected together.*(rank 1 on '
@@ -77,7 +47,7 @@ rm -r "$d" && cp -a "$work/before" "$d"
 
 cp -a "$d/node0" "$work/old"
 check 'protected twice, each time with new content' all job again , keep , lose 0 , job recover , same
-check 'it is the third generation' eval "$h5redset status $d | grep -q ', generation 3, '"
+check 'it is the third generation' eval "$tool status $d | grep -q ', generation 3, '"
 check 'an old copy of a node: it gets what counts' all lose 0 , cp -a "$work/old" "$d/node0" , job recover , same
 # Each rank r on node r + 1: the same files, each in the directory of the next node
 moved_same() {
@@ -86,13 +56,12 @@ moved_same() {
         for f in "$work/kept/node$r"/*.bin; do cmp "$f" "$d/node$(((r + 1) % 4))/${f##*/}" || return 1; done
     done
 }
-restore() { rm -r "$d" && cp -a "$work/kept" "$d"; }
 check 'ranks on other nodes get all their files' all job moved , moved_same , says 4 'lay on .*: moved here'
 check 'they are not where they were' [ "$(find "$d" -name '*.bin' | wc -l)" = 12 ]
 check 'the same where the files of one are lost' all restore , lose 2 , mkdir "$d/node2" , job moved , moved_same
 check 'and the second file of another is: what was not sent is not removed' all restore , rm "$d/node1/empty.1.bin" , \
     job moved , moved_same , says 3 'moved here' , says 1 'copied here from' , cmp "$work/kept/node1/log.1.bin" "$d/node1/log.1.bin"
-restore && lose 2 3 && mkdir "$d/node2" "$d/node3" && rm -rf "$work/broken" && cp -a "$d" "$work/broken"
+restore && lose 2 3 && mkdir "$d/node2" "$d/node3" && mark
 check 'with one more lost nothing is moved' all job stranded , unchanged , says 4 unrecoverable
 restore && cp "$d/node3/log.3.bin" "$d/node0/log.3.bin" && echo more >>"$d/node0/log.3.bin"
 check 'a file that is in the way: that rank is rebuilt' all job moved , moved_same , says 3 'moved here' , \
@@ -105,23 +74,23 @@ restore
 check 'moved=no: they count as lost' all job stranded moved=no , same
 restore
 
-deleted() { restore && find "$d" -name '*.bin' ! -name "${1:-}" -delete && rm -rf "$work/broken" && cp -a "$d" "$work/broken"; }
+deleted() { restore && find "$d" -name '*.bin' ! -name "${1:-}" -delete && mark; }
 empty() { ! find "$d" -type f | grep .; }
-check 'deleted, but for one file of one rank: h5redset gc leaves it' all deleted log.2.bin , "$h5redset" gc "$d" , unchanged
-check 'all deleted: it goes' all deleted , eval "$h5redset status $d | grep -x '1 checkpoint: 1 deleted'" , "$h5redset" gc "$d" , empty
-check 'h5redset rm removes all files of each rank' all restore , "$h5redset" rm "$d" , empty
+check 'deleted, but for one file of one rank: h5redset gc leaves it' all deleted log.2.bin , "$tool" gc "$d" , unchanged
+check 'all deleted: it goes' all deleted , eval "$tool status $d | grep -x '1 checkpoint: 1 deleted'" , "$tool" gc "$d" , empty
+check 'h5redset rm removes all files of each rank' all restore , "$tool" rm "$d" , empty
 restore
 
 bare() { local r; for r in "$@"; do rm "$d/node$r"/*redset*; done; }
 check 'two ranks have lost their redundancy, and no data' all bare 0 2 , job recover , same
 check 'it is there again' all lose 2 , job recover , same
-bare 1 2 && rm -r "$work/broken" && cp -a "$d" "$work/broken"
+bare 1 2 && mark
 check 'nobody records what a file was: the files stay, and the call fails' all job refused , same , \
     says 4 'use the files as they are, and protect them again'
 restore
 over() { local r; for r in "$@"; do head -c 5000 /dev/urandom >"$d/node$r/restart.$r.bin"; done; }
 check 'one rank has written over its file: it is what was protected again' all over 1 , job recover , same
-over 0 1 2 3 && rm -r "$work/broken" && cp -a "$d" "$work/broken"
+over 0 1 2 3 && mark
 check 'all have: refused, and nothing changed' all job refused , unchanged
 restore
 

@@ -3,39 +3,9 @@
 # elsewhere, and have one name. What the cases of link_plain.c do: see there. `timeout` is the watchdog (P5).
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-# shellcheck source=cmake/mpi_settings.sh
-. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
-redset_mpi_or_skip
-unset HDF5_DRIVER
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-log=$work/log
-d=$work/dir
-mkdir "$d"
-program=$REDSET_BUILD_DIR/test/vfd/link_plain
-h5redset=$REDSET_BUILD_DIR/tools/h5redset
-
-# job CASE [SETTINGS]: on 4 ranks; what rank r says is in $d.said.<r>
-job() {
-    local status=0
-    rm -f "$d".said.*
-    HDF5_DRIVER_CONFIG="timeout=60 ${2:-}" timeout -s KILL 180 "$mpiexec" -np 4 "$program" "$1" "$d" far 2>&1 || status=$?
-    cat "$d".said.*
-    return "$status"
-}
-# says RANKS WORDS: so many ranks say this
-says() { [ "$(grep -l -- "$2" "$d".said.* | wc -l)" = "$1" ] || { echo "not on $1 ranks: $2"; cat "$d".said.*; return 1; }; }
-keep() { rm -rf "$work/kept" && cp -a "$d" "$work/kept"; }
-same() { (cd "$work/kept" && find . -name '*.bin' -type f) | while read -r f; do cmp "$work/kept/$f" "$d/$f" || exit 1; done; }
-mark() { rm -rf "$work/broken" && cp -a "$d" "$work/broken"; }
-unchanged() { diff -r "$work/broken" "$d"; }
-ours() { find "$d" -name '*redset*'; }
-clean() { ! ours | grep .; }
-lose() { local r; for r in "$@"; do rm -r "$d/node$r"; done; }
-restore() { rm -r "$d" && cp -a "$work/kept" "$d"; }
+# shellcheck source=test/vfd/plain.sh
+. "${REDSET_SOURCE_DIR:?}/test/vfd/plain.sh"
+where=far
 
 check 'protected' all job write , job never , job protect , keep
 check 'redundancy lies beside the first file, and nowhere else' all eval "[ \$(ls $d/node?/first | grep -c xor.*redset\$) = 4 ]" , \
@@ -62,19 +32,19 @@ rm -r "$d/node1/more/strewn"
 check 'and is lost under it: the path that is asked for counts' all job strewn , says 1 ' and 2 more: lost or damaged: rebuilt' , \
     cmp "$work/kept/node1/more/log/part.1.bin" "$d/node1/more/strewn/part.1.bin" , [ ! -e "$d/node1/more/log" ]
 restore
-check 'h5redset sees them' eval "$h5redset status $d | tail -n 1 | grep -x '1 checkpoint: 1 healthy'"
-check 'and what is missing of them' all rm "$d/node2/more/log/part.2.bin" , eval "! $h5redset status $d | grep -q '1 healthy'"
-check 'it rebuilds that in one process' all "$h5redset" rebuild "$d" , same , eval "$h5redset status --verify $d | grep -x '1 checkpoint: 1 healthy'"
-check 'and a node, in its directories' all lose 3 , "$h5redset" rebuild "$d" , same , [ "$(find "$d" -name '*.bin' | wc -l)" = 12 ]
-check 'the same with MPI' all lose 0 , "$mpiexec" -np 4 "$h5redset" rebuild "$d" , same
-check 'damage in one file alone' all flip "$d/node1/more/log/part.1.bin" 9 , "$h5redset" rebuild "$d/node1" , same
+check 'h5redset sees them' eval "$tool status $d | tail -n 1 | grep -x '1 checkpoint: 1 healthy'"
+check 'and what is missing of them' all rm "$d/node2/more/log/part.2.bin" , eval "! $tool status $d | grep -q '1 healthy'"
+check 'it rebuilds that in one process' all "$tool" rebuild "$d" , same , eval "$tool status --verify $d | grep -x '1 checkpoint: 1 healthy'"
+check 'and a node, in its directories' all lose 3 , "$tool" rebuild "$d" , same , [ "$(find "$d" -name '*.bin' | wc -l)" = 12 ]
+check 'the same with MPI' all lose 0 , "$mpiexec" -np 4 "$tool" rebuild "$d" , same
+check 'damage in one file alone' all flip "$d/node1/more/log/part.1.bin" 9 , "$tool" rebuild "$d/node1" , same
 rm -r "$d/node1/more" && mark
-check 'a directory that was not named: refused, nothing is written there' all not "$h5redset" rebuild "$d/node1/first" , unchanged
-check 'it says which to name' eval "($h5redset rebuild $d/node1/first 2>&1 || true) | grep 'more/empty/part.1.bin: belongs to .*name its directory too'"
+check 'a directory that was not named: refused, nothing is written there' all not "$tool" rebuild "$d/node1/first" , unchanged
+check 'it says which to name' eval "($tool rebuild $d/node1/first 2>&1 || true) | grep 'more/empty/part.1.bin: belongs to .*name its directory too'"
 mkdir "$work/outside" && ln -s "$work/outside" "$d/node1/more"
-check 'nor is it through a symbolic link' all not "$h5redset" rebuild "$d/node1" , [ -z "$(ls "$work/outside")" ]
+check 'nor is it through a symbolic link' all not "$tool" rebuild "$d/node1" , [ -z "$(ls "$work/outside")" ]
 rm "$d/node1/more"
-check 'on storage that is mounted elsewhere' all mv "$d" "$work/elsewhere" , "$h5redset" rebuild "$work/elsewhere" , mv "$work/elsewhere" "$d" , same
+check 'on storage that is mounted elsewhere' all mv "$d" "$work/elsewhere" , "$tool" rebuild "$work/elsewhere" , mv "$work/elsewhere" "$d" , same
 mark
 check 'ranks on other nodes: files in other directories do not follow them, so that too much is lost: nothing changes' \
     all job stranded , unchanged , says 4 unrecoverable
@@ -83,7 +53,7 @@ check 'protected anew, and rolled back where one rank wrote over one file' all j
 touch "$d/node0/more/log/restart.0.bin.0.redset.2.fix"
 check 'what a rebuild that died has left goes when they are protected' all job protect , eval "! ours | grep -F .fix"
 restore
-check 'h5redset unprotects them' all "$h5redset" unprotect "$d" , clean , job never , job protect
+check 'h5redset unprotects them' all "$tool" unprotect "$d" , clean , job never , job protect
 touch "$d/node0/more/log/restart.0.bin.0.redset.2.fix"
 check 'unprotected: nothing of ours stays in any directory' all job unprotect , clean , same
 check 'a directory is missing: they cannot be protected' all rm -r "$d/node1/more/log" , job absent , says 4 'more/log: no such directory (rank 1 on ' , clean

@@ -5,13 +5,9 @@
 # And MPI that is not the one that the plugin was built for: files are not protected, and the user is told.
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
-bin=$REDSET_BUILD_DIR/test/vfd
-# shellcheck source=cmake/mpi_settings.sh
-. "${REDSET_SOURCE_DIR:-$(dirname "$0")/../..}/cmake/mpi_settings.sh"
-redset_mpi_or_skip
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+# shellcheck source=test/vfd/head.sh
+. "${REDSET_SOURCE_DIR:?}/test/vfd/head.sh"
+dir=$work
 libmpi=$(ldd "$bin/ranks" | sed -n 's/.*libmpi[.]so.* => \([^ ]*\) .*/\1/p')
 [ -n "$libmpi" ] || { echo 'SKIP: no shared libmpi here'; exit 77; }
 

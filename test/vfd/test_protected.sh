@@ -4,18 +4,11 @@
 # the ranks left them. What HDF5 does below each call is in docs/hdf5-traps.md; driver.c is the program.
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-bin=$REDSET_BUILD_DIR/test/vfd
-# shellcheck source=cmake/mpi_settings.sh
-. "${REDSET_SOURCE_DIR:-$(dirname "$0")/../..}/cmake/mpi_settings.sh"
-redset_mpi_or_skip
-unset HDF5_DRIVER_CONFIG HDF5_USE_FILE_LOCKING
+# shellcheck source=test/vfd/head.sh
+. "${REDSET_SOURCE_DIR:?}/test/vfd/head.sh"
 export HDF5_DRIVER=redset
-dir=$(mktemp -d)
+dir=$work
 chmod 755 "$dir"
-trap 'rm -rf "$dir"' EXIT
 
 mkdir "$dir/now"
 HDF5_DRIVER_CONFIG='required=yes timeout=20' timeout 60 "$mpiexec" -n 4 \
@@ -32,7 +25,6 @@ begin() {
     chmod 755 "$dir/now"
     cd "$dir/now"
 }
-log=$dir/log
 untouched() { diff <(tree "$dir/made") <(tree "$dir/now"); }
 whole() { cmp "$dir/made/data_2.h5" data_2.h5; }
 protected() { [ "$(find . -name 'data_2.h5.*redset' | wc -l)" = 2 ]; }

@@ -9,35 +9,25 @@
 #               a warning without; with fallback=yes an older generation that is whole is preferred
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-# shellcheck source=cmake/mpi_settings.sh
-. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
-redset_mpi_or_skip
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-log=$work/log d=$work/dir said=$work/said
-bin=$REDSET_BUILD_DIR/test/vfd
-unset HDF5_USE_FILE_LOCKING HDF5_VDS_PREFIX
-export HDF5_PLUGIN_PATH
+# shellcheck source=test/vfd/head.sh
+. "${REDSET_SOURCE_DIR:?}/test/vfd/head.sh"
+said=$work/said
+unset HDF5_VDS_PREFIX
 
 # job STATUS RANKS SETTINGS PROGRAM ARGUMENT...: what they say to $said
 job() {
     local want=$1 status=0
     HDF5_DRIVER=${driver:-redset} HDF5_DRIVER_CONFIG="timeout=60 files=data_* $3" timeout -s KILL 180 \
-        "${mpiexec:?}" -np "$2" "$bin/$4" "$5" "$d" 20000 "${@:6}" >"$said" 2>&1 || status=$?
+        "$mpiexec" -np "$2" "$bin/$4" "$5" "$d" 20000 "${@:6}" >"$said" 2>&1 || status=$?
     [ "$status" = "$want" ] || { grep -v '^ *#\|major:\|minor:\|^---' "$said"; echo "exit status $status instead of $want"; return 1; }
 }
 says() { grep -q -- "$1" "$said" || { cat "$said"; echo "nobody says: $1"; return 1; }; }
 begin() { rm -rf "$d" && mkdir "$d" && job 0 4 "$1" ranks write 1; }
-keep() { rm -rf "$work/kept" && cp -a "$d" "$work/kept"; }
-back() { rm -rf "$d" && cp -a "$work/kept" "$d"; }
 lose() { rm "$d/data_$1.h5"*; }
 same() { diff -r -x '*.redset.names' "$work/kept" "$d"; }
 
 lost_and_read() { # SETTINGS FILE RANKS same|through
-    back && lose "$2"
+    restore && lose "$2"
     if [ "$4" = same ]; then job 0 "$3" "$1" readers same 1 "$2"; else job 0 "$3" "$1" readers through 1 4; fi
     cmp "$work/kept/data_$2.h5" "$d/data_$2.h5"
 }
@@ -54,7 +44,7 @@ for scheme in XOR PARTNER 'RS checksums=2'; do
 done
 
 restart() { # required STATUS
-    back
+    restore
     job "$2" 4 "scheme=XOR required=$1" ranks read 1 2
 }
 check 'restart: 4 ranks have written' begin 'scheme=XOR'
@@ -67,7 +57,7 @@ check 'restart: readers in another order are told' all job 5 3 'scheme=XOR requi
 
 begin 'scheme=XOR'
 unverified() { # SETTINGS STATUS
-    back
+    restore
     rm "$d"/data_[01].h5.[01].xor.*
     job "$2" 4 "scheme=XOR $1" ranks find 1 2
 }
@@ -75,7 +65,7 @@ keep
 check 'unverified: refused with required=yes' all unverified required=yes 3 , says 'nobody can tell whether'
 check 'unverified: a warning without' all unverified required=no 0 , says 'redset: .*opened unverified'
 check 'unverified: no older generation' all unverified fallback=yes 0 , says 'redset: .*opened unverified' , says 'found 1'
-back
+restore
 check 'unverified: a second generation' job 0 4 'scheme=XOR keep=2' ranks write 2
 keep
 check 'unverified: an older generation' all unverified fallback=yes 0 , says 'redset: .*which is not the newest' , says 'found 1'

@@ -3,18 +3,11 @@
 # where it is less. The files are sparse (large.c), and take a few MiB.
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-bin=$REDSET_BUILD_DIR/test/vfd
-# shellcheck source=cmake/mpi_settings.sh
-. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
-redset_mpi_or_skip
-unset HDF5_USE_FILE_LOCKING
+# shellcheck source=test/vfd/head.sh
+. "${REDSET_SOURCE_DIR:?}/test/vfd/head.sh"
 export HDF5_DRIVER=redset
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-log=$dir/log out=$dir/out
+dir=$work
+out=$dir/out
 
 # run MODE: four ranks, of which rank 0 has 1100 MiB and rank 1 220; what they say is in $out
 run() { timeout 300 "$mpiexec" -n 4 "$bin/large" "$dir/files" "$1" 1100 >"$out" 2>&1 || { cat "$out"; return 1; }; }

@@ -3,17 +3,11 @@
 # a name that leaves no room for those of redundancy files; a directory in which no journal can be written.
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${REDSET_SOURCE_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
-bin=$REDSET_BUILD_DIR/test/vfd
-# shellcheck source=cmake/mpi_settings.sh
-. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-redset_mpi_or_skip
-dir=$(mktemp -d) out=$(mktemp)
-log=$(mktemp)
-trap 'rm -rf "$dir" "$log" "$out"*' EXIT
-chmod 755 "$dir"
+# shellcheck source=test/vfd/head.sh
+. "${REDSET_SOURCE_DIR:?}/test/vfd/head.sh"
+dir=$work/dir out=$work/out
+mkdir "$dir"
+chmod 755 "$work" "$dir"
 export HDF5_DRIVER=redset
 
 # refused CONFIG STATUS HOW NAME: what it says is then in $out. Each rank has a file for it: mpirun mixes long lines.

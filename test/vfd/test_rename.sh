@@ -3,45 +3,26 @@
 # what each case does, and checks what the calls return; here, what is on disk, and what is said. `timeout` is the watchdog (P5).
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-# shellcheck source=cmake/mpi_settings.sh
-. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
-redset_mpi_or_skip
-unset HDF5_DRIVER
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-log=$work/log
-d=$work/dir
-mkdir "$d"
-program=$REDSET_BUILD_DIR/test/vfd/link_rename
-h5redset=$REDSET_BUILD_DIR/tools/h5redset
+# shellcheck source=test/vfd/nodes.sh
+. "${REDSET_SOURCE_DIR:?}/test/vfd/nodes.sh"
+program=$bin/link_rename
 
 # job CASE NAME [NAME | SEED]: on 4 ranks; what rank r says is in $d.said.<r>
 settings='' groups=
 job() {
-    local status=0 in=()
-    rm -f "$d".said.*
+    local in=()
     [ -z "$groups" ] || in=("$REDSET_SOURCE_DIR/test/vfd/grouped.sh" "$groups" "timeout=60 $settings")
-    HDF5_DRIVER_CONFIG="timeout=60 $settings" timeout -s KILL 180 "$mpiexec" -np 4 "${in[@]}" "$program" "$1" "$d" "${@:2}" 2>&1 || status=$?
-    cat "$d".said.*
-    return "$status"
+    HDF5_DRIVER_CONFIG="timeout=60 $settings" heard "$mpiexec" -np 4 "${in[@]}" "$program" "$1" "$d" "${@:2}"
 }
-# says RANKS WORDS: so many ranks say this
-says() { [ "$(grep -l -- "$2" "$d".said.* | wc -l)" = "$1" ] || { echo "not on $1 ranks: $2"; cat "$d".said.*; return 1; }; }
-keep() { rm -rf "$work/kept" && cp -a "$d" "$work/kept"; }
-restore() { rm -rf "$d" && cp -a "$work/kept" "$d"; }
 unchanged() { diff -r "$work/kept" "$d"; }
-lose() { local r; for r in "$@"; do rm -r "$d/node$r"; done; }
 # none NAME: nothing of these files is there
 none() { ! find "$d" -name "$1.*" | grep .; }
 one_name() { ! find "$d" -name '*.h5' -links +1 | grep .; }
-healthy() { "$h5redset" status "$d" | grep -x '1 checkpoint: 1 healthy'; }
+healthy() { "$tool" status "$d" | grep -x '1 checkpoint: 1 healthy'; }
 
 check 'renamed' all job write tmp 1 , keep , job rename tmp final
 check 'nothing is left of the old name, and no second one' all none tmp , one_name
-check 'the tool sees one healthy checkpoint of the new name' all healthy , eval "$h5redset status $d | grep -q final.2.h5"
+check 'the tool sees one healthy checkpoint of the new name' all healthy , eval "$tool status $d | grep -q final.2.h5"
 check 'it has the new name, and the content' all job read final 1 , says 0 . , job gone tmp
 check 'it is protected: a node is lost' all lose 2 , job read final 1 , says 1 'final.2.h5.*was rebuilt' , healthy
 check 'over files of that name that are protected' all job write tmp 5 , job rename tmp final , none tmp , job read final 5 , healthy
@@ -83,7 +64,7 @@ groups='' settings=
 restore
 
 check 'files of ranks with a communicator of their own' all rm -r "$d" , mkdir "$d" , job own tmp final , none tmp , one_name , \
-    eval "$h5redset status $d | grep -x '2 checkpoints: 2 healthy'"
+    eval "$tool status $d | grep -x '2 checkpoints: 2 healthy'"
 restore
 
 # by_hand OLD NEW: the data files alone, as programs do; `some RANK...`: those of these ranks
@@ -91,7 +72,7 @@ by_hand() { some "$1" "$2" 0 1 2 3; }
 some() { local r; for r in "${@:3}"; do mv "$d/node$r/$1.$r.h5" "$d/node$r/$2.$r.h5" || return 1; done; }
 copied() { local r; for r in 0 1 2 3; do cp -a "$d/node$r/$1.$r.h5" "$d/node$r/$2.$r.h5"; done; }
 # on_nodes COMMAND PATH: h5redset with 2 processes
-on_nodes() { OMPI_MCA_rmaps_base_oversubscribe=1 timeout -s KILL 180 "$mpiexec" -np 2 "$h5redset" "$@" || true; }
+on_nodes() { OMPI_MCA_rmaps_base_oversubscribe=1 timeout -s KILL 180 "$mpiexec" -np 2 "$tool" "$@" || true; }
 in_place() { find "$d" -type f ! -name '*.names' | sort | xargs md5sum; }
 
 check 'renamed by mv: recognised, and protected under the new name' all by_hand tmp final , job read final 1 , \
@@ -118,7 +99,7 @@ check 'more than the scheme covers: refused, and nothing changed' all by_hand tm
     job gone final , eval 'in_place | cmp $work/before' , says 4 unrecoverable
 restore
 check 'one process opens such a file, and says what name it had' all by_hand tmp final , eval 'in_place >$work/before' , \
-    eval "HDF5_DRIVER=redset $REDSET_BUILD_DIR/test/vfd/driver open-read $d/node2/final.2.h5 2>&1 | grep 'under the name tmp.2.h5'" , \
+    eval "HDF5_DRIVER=redset $bin/driver open-read $d/node2/final.2.h5 2>&1 | grep 'under the name tmp.2.h5'" , \
     eval 'in_place | cmp $work/before'
 restore
 check 'over files that are protected' all job write final 3 , by_hand tmp final , job read final 1 , none tmp , healthy
@@ -141,14 +122,14 @@ check 'renamed by mv together with what protects it, and a node is lost' all \
     eval 'for f in $d/node*/tmp.*; do mv $f ${f%/*}/final.${f##*/tmp.}; done' , lose 1 , job read final 1 , says 1 'final.1.h5.*was rebuilt'
 restore
 
-check 'h5redset mv, with one process on each node' all env OMPI_MCA_rmaps_base_oversubscribe=1 timeout -s KILL 180 "$mpiexec" -np 2 "$h5redset" mv \
+check 'h5redset mv, with one process on each node' all env OMPI_MCA_rmaps_base_oversubscribe=1 timeout -s KILL 180 "$mpiexec" -np 2 "$tool" mv \
     "$d/node%r/tmp.%r.h5" "$d/node%r/final.%r.h5" , none tmp , one_name , healthy , job read final 1 , says 0 .
 restore
 
 # killed AT: rank 1 dies in the middle of a rename, before its change number AT of the names or bytes of its files
 killed() {
     rm -f "$work/died"
-    LD_PRELOAD=$REDSET_BUILD_DIR/test/vfd/libpreload_die.so${LD_PRELOAD:+:$LD_PRELOAD} DIE_RANK=1 DIE_AT=$1 DIED=$work/died \
+    LD_PRELOAD=$bin/libpreload_die.so${LD_PRELOAD:+:$LD_PRELOAD} DIE_RANK=1 DIE_AT=$1 DIED=$work/died \
         job rename data_tmp data_final
     [ -e "$work/died" ]
 }

@@ -3,18 +3,9 @@
 # program is told, with required=no as well, and all ranks have again what was protected last.
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${REDSET_SOURCE_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-# shellcheck source=cmake/mpi_settings.sh
-. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
 # shellcheck source=test/vfd/actors.sh
-. "$REDSET_SOURCE_DIR/test/vfd/actors.sh"
-redset_mpi_or_skip
-bin=$REDSET_BUILD_DIR/test/vfd
-work=$(mktemp -d)
-trap 'kill_jobs >/dev/null 2>&1; rm -rf "$work"' EXIT
-log=$work/log set=$work/set size=1000000
+. "${REDSET_SOURCE_DIR:?}/test/vfd/actors.sh"
+set=$work/set size=1000000
 export HDF5_DRIVER=redset HDF5_DRIVER_CONFIG='required=yes'
 
 ranks() { timeout -s KILL 180 "$mpiexec" -n 3 "$bin/ranks" "$1" "$set" "$size" "$2"; }

@@ -6,16 +6,10 @@
 #   SERIES_SEED=N    which ones; else others each time
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
-# shellcheck source=cmake/mpi_settings.sh
-. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
-redset_mpi_or_skip
-unset HDF5_DRIVER
-bin=$REDSET_BUILD_DIR/test/vfd
+# shellcheck source=test/vfd/head.sh
+. "${REDSET_SOURCE_DIR:?}/test/vfd/head.sh"
 kills=${SERIES_KILLS:-12} seed=${SERIES_SEED:-$RANDOM}
 RANDOM=$seed
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 export HDF5_DRIVER_CONFIG
 
 # goes CASE [NAME=VALUE...]: three commits, from where it is; 0 in $status when all is right

@@ -4,38 +4,18 @@
 # whoever waited for the skipper would not come back (P5).
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-# shellcheck source=cmake/mpi_settings.sh
-. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
-redset_mpi_or_skip
-unset HDF5_DRIVER
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-log=$work/log
-d=$work/dir
-mkdir "$d"
-program=$REDSET_BUILD_DIR/test/vfd/link_skip
-h5redset=$REDSET_BUILD_DIR/tools/h5redset
+# shellcheck source=test/vfd/nodes.sh
+. "${REDSET_SOURCE_DIR:?}/test/vfd/nodes.sh"
+program=$bin/link_skip
 
 # job CASE SKIPPER [SEED]: on $ranks ranks; what rank r says is in $d.said.<r>
 settings='timeout=600 required=no'
 ranks=4
-job() {
-    local status=0
-    rm -f "$d".said.*
-    HDF5_DRIVER_CONFIG="$settings" timeout -s KILL 180 "$mpiexec" -np "$ranks" "$program" "$1" "$d" ckpt "${@:2}" 2>&1 || status=$?
-    cat "$d".said.*
-    return "$status"
-}
-# says RANKS WORDS: so many ranks say this
-says() { [ "$(grep -l -- "$2" "$d".said.* | wc -l)" = "$1" ] || { echo "not on $1 ranks: $2"; cat "$d".said.*; return 1; }; }
+job() { HDF5_DRIVER_CONFIG="$settings" heard "$mpiexec" -np "$ranks" "$program" "$1" "$d" ckpt "${@:2}"; }
 fresh() { rm -rf "$d" && mkdir "$d"; }
-lose() { local r; for r in "$@"; do rm -r "$d/node$r"; done; }
-healthy() { "$h5redset" status "$d" | grep -x '2 checkpoints: 2 healthy'; }
+healthy() { "$tool" status "$d" | grep -x '2 checkpoints: 2 healthy'; }
 # with_more WORDS: the last line of the tool begins so, and goes on with what is not protected
-with_more() { { "$h5redset" status "$d" || true; } | grep "^$1, 1 file of which nothing is recorded"; }
+with_more() { { "$tool" status "$d" || true; } | grep "^$1, 1 file of which nothing is recorded"; }
 none_of() { [ ! -e "$d/node$1/ckpt.$1.h5" ] && ! ls "$d/node$1"/ckpt.*redset* 2>/dev/null; }
 
 for skipper in 0 2; do

@@ -5,15 +5,11 @@
 # directory each, which stands for their node.
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
-# shellcheck source=cmake/mpi_settings.sh
-. "${REDSET_SOURCE_DIR:-$(dirname "$0")/../..}/cmake/mpi_settings.sh"
-redset_mpi_or_skip
-bin=$REDSET_BUILD_DIR/test/vfd
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-unset HDF5_USE_FILE_LOCKING HDF5_VDS_PREFIX HDF5_EXT_PREFIX
-export HDF5_PLUGIN_PATH HDF5_DRIVER=redset
+# shellcheck source=test/vfd/head.sh
+. "${REDSET_SOURCE_DIR:?}/test/vfd/head.sh"
+dir=$work
+unset HDF5_VDS_PREFIX HDF5_EXT_PREFIX
+export HDF5_DRIVER=redset
 patient='timeout=90' # nobody is late; also for a disk that stands still for a minute
 late='timeout=2'     # somebody does not come
 failed=0
@@ -21,7 +17,7 @@ cd "$dir"
 
 # sources SETTINGS ARGUMENT...: runs it on 4 ranks; what they found to $dir/found, what they say to $dir/says
 sources() {
-    HDF5_DRIVER_CONFIG="scheme=XOR $1" timeout -s KILL 180 "${mpiexec:?}" -np 4 "$bin/sources" "$2" "$dir" "${@:3}" \
+    HDF5_DRIVER_CONFIG="scheme=XOR $1" timeout -s KILL 180 "$mpiexec" -np 4 "$bin/sources" "$2" "$dir" "${@:3}" \
         >"$dir/found" 2>"$dir/says"
 }
 

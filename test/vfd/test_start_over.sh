@@ -3,18 +3,8 @@
 # had again when what was lost of it is back. starts.c and ranks.c are the programs; `timeout` is the watchdog (P5).
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-# shellcheck source=cmake/mpi_settings.sh
-. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
-redset_mpi_or_skip
-bin=$REDSET_BUILD_DIR/test/vfd
-h5redset=$REDSET_BUILD_DIR/tools/h5redset
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-log=$work/log
-d=$work/now
+# shellcheck source=test/vfd/head.sh
+. "${REDSET_SOURCE_DIR:?}/test/vfd/head.sh"
 export HDF5_DRIVER=redset
 
 # job PROGRAM SETTINGS ACTION SEED: on 4 ranks
@@ -33,7 +23,7 @@ aside() { [ "$(find "$d" -name 'data_?.h5.redset.*.lost' | wc -l)" = "$1" ] || {
 as_it_was() { local r; for r in "$@"; do cmp "$d/data_$r.h5.redset."*.lost "$work/kept/data_$r.h5" || return; done; }
 # back RANK...: the directory of the node is back as it was
 back() { local r; for r in "$@"; do rm -f "$d/data_$r".h5* && cp -a "$work/kept/data_$r".h5* "$d"; done; }
-restore() { "$h5redset" restore --generation=1 "$d"; }
+restore() { "$tool" restore --generation=1 "$d"; }
 
 # each SCHEME LEFT BACK: the other ranks than LEFT are lost, and those of BACK come back
 each() {
@@ -59,8 +49,8 @@ check 'not with one that does not come to be' all new "$s" , lose 1 2 , starts "
     aside 2 , ranks "$s" take_up 2 , as_it_was 0 3
 nothing() { [ -z "$(ls "$d")" ] || { ls "$d"; return 1; }; }
 check 'with the files that were deleted: h5redset gc' all new "$s" , lose 1 2 , starts "$s" over 2 , aside 2 , eval "rm $d/data_?.h5" , \
-    "$h5redset" gc "$d" , nothing
-check 'and with h5redset rm' all new "$s" , lose 1 2 , starts "$s" over 2 , aside 2 , "$h5redset" rm "$d" , nothing
+    "$tool" gc "$d" , nothing
+check 'and with h5redset rm' all new "$s" , lose 1 2 , starts "$s" over 2 , aside 2 , "$tool" rm "$d" , nothing
 check 'in another job than the one that was refused' all new "$s" , lose 1 2 , refused ranks "$s" readwrite 1 , ranks "$s" write 2 , aside 2 , as_it_was 0 3
 check 'without an open before' all new "$s" , lose 1 2 , ranks "$s" write 2 , aside 2 , as_it_was 0 3
 check 'nothing was lost: nothing is put aside' all new "$s" , ranks "$s" write 2 , aside 0
@@ -75,8 +65,8 @@ check 'created only where nothing is (h5py, mode a): what is there stays as it i
 check 'by one rank only: the others have lost nothing' all new "$s" , lose 1 2 , not starts "timeout=5 $s" one 2 , back 1 2 , ranks 'scheme=XOR' take_up 1
 check 'and refused again' all new "$s" , lose 1 2 , starts "$s" over 2 , lose 0 3 , starts "$s" over 3 , ranks "$s" read 3 , \
     eval "[ \$(find '$d' -name '*.lost' | wc -l) = 2 ]"
-check 'dropped' all new "$s" , lose 1 2 , starts "$s" over 2 , "$h5redset" drop --generation=1 "$d" , aside 0 , ranks "$s" read 2
-check 'listed' all new "$s" , lose 1 2 , starts "$s" over 2 , "$h5redset" list "$d" , said 'put aside'
+check 'dropped' all new "$s" , lose 1 2 , starts "$s" over 2 , "$tool" drop --generation=1 "$d" , aside 0 , ranks "$s" read 2
+check 'listed' all new "$s" , lose 1 2 , starts "$s" over 2 , "$tool" list "$d" , said 'put aside'
 
 echo 'and what is kept (keep=):'
 k='required=yes scheme=XOR keep=2'
@@ -85,7 +75,7 @@ check 'the newest could not be had: the one before it stays, and counts' all new
 k='required=yes scheme=XOR keep=3'
 damage_kept() { local r; for r in 1 2; do flip "$(find "$d" -name "data_$r.h5.redset.*.kept" | sort | tail -n 1)" 9000 || return; done; }
 check 'nor could one that is kept: it does not count, and a whole one stays' all new "$k" , ranks "$k" write 2 , ranks "$k" write 3 , damage_kept , \
-    refused ranks "$k generation=-1" read 2 , eval "'$h5redset' list '$d' || true" , said 'refused$' , \
+    refused ranks "$k generation=-1" read 2 , eval "'$tool' list '$d' || true" , said 'refused$' , \
     ranks "$k" write 4 , ranks "$k generation=1" read 1 , ranks "$k generation=3" read 3
 check 'and goes with the next commit' all ranks "$k" write 5 , eval "[ \$(find '$d' -name 'data_0.h5.redset.*.kept' | wc -l) = 2 ]" , ranks "$k generation=3" read 3
 finish

@@ -3,22 +3,14 @@
 # who is late, files that cannot be written, ranks that do not come (P5). `timeout` is the watchdog.
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-# shellcheck source=cmake/mpi_settings.sh
-. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
-redset_mpi_or_skip
-unset HDF5_DRIVER
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-log=$work/log
+# shellcheck source=test/vfd/head.sh
+. "${REDSET_SOURCE_DIR:?}/test/vfd/head.sh"
 mkdir "$work/dir"
-bin=$REDSET_BUILD_DIR/test/vfd/link_stats
+program=$bin/link_stats
 
 # job CASE SETTINGS: on 4 ranks; what is said is in $work/said
 job() {
-    HDF5_DRIVER_CONFIG="timeout=20 $2" timeout -s KILL 180 "$mpiexec" -np 4 "$bin" "$1" "$work/dir" 2>&1 |
+    HDF5_DRIVER_CONFIG="timeout=20 $2" timeout -s KILL 180 "$mpiexec" -np 4 "$program" "$1" "$work/dir" 2>&1 |
         tee "$work/said"
 }
 says() { grep -q -- "$2" "$1" || { echo "not in $1: $2"; cat "$1"; return 1; }; }
@@ -61,7 +53,7 @@ check 'no MPI_Finalize: rank 0 tells its own figures' says_once "$work/exit.txt"
     '^  only figures of this rank: MPI_Finalize was not called'
 
 rm "$work/dir/stat_0.h5"
-alone() { HDF5_DRIVER_CONFIG="report=$work/alone.txt" timeout -s KILL 180 "$bin" alone "$work/dir"; }
+alone() { HDF5_DRIVER_CONFIG="report=$work/alone.txt" timeout -s KILL 180 "$program" alone "$work/dir"; }
 check 'without MPI' alone
 check 'the report comes when the process exits' all says_once "$work/alone.txt" ' cost; ' , \
     says "$work/alone.txt" '  rebuilt  *1 files '

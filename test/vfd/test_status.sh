@@ -3,24 +3,16 @@
 # with what it knows, on 4 ranks and alone. `timeout` is the watchdog.
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-# shellcheck source=cmake/mpi_settings.sh
-. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
-redset_mpi_or_skip
-unset HDF5_DRIVER
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-log=$work/log
+# shellcheck source=test/vfd/head.sh
+. "${REDSET_SOURCE_DIR:?}/test/vfd/head.sh"
 mkdir "$work/dir" "$work/late" "$work/one" "$work/label"
-bin=$REDSET_BUILD_DIR/test/vfd/link_status
+program=$bin/link_status
 
 # job CASE SETTINGS [DIR]: on 4 ranks
 job() {
-    HDF5_DRIVER_CONFIG="timeout=20 $2" timeout -s KILL 180 "$mpiexec" -np 4 "$bin" "$1" "$work/${3:-dir}"
+    HDF5_DRIVER_CONFIG="timeout=20 $2" timeout -s KILL 180 "$mpiexec" -np 4 "$program" "$1" "$work/${3:-dir}"
 }
-one() { HDF5_DRIVER_CONFIG=$2 timeout -s KILL 180 "$bin" "$1" "$work/$3"; }
+one() { HDF5_DRIVER_CONFIG=$2 timeout -s KILL 180 "$program" "$1" "$work/$3"; }
 
 check 'files are created, opened and created over' job life ''
 check 'a process that never opens the file' one stranger '' dir
@@ -33,7 +25,6 @@ check 'a rank does not come: so does this' job late 'timeout=3 required=yes' lat
 rm "$work/dir/stat_1.h5" "$work/dir/stat_2.h5"
 check 'more is lost than can be rebuilt: and this' job refused ''
 check 'a commit gets the label of the lowest rank that has one' job label job=mine label
-tool=$REDSET_BUILD_DIR/tools/h5redset
 check 'h5redset status shows it, with user and job' eval "'$tool' status '$work/label' | tee '$work/said' |
     grep -q 'generation 4 \"of rank 0\", protected .* ago) by .* in job mine$' || { cat '$work/said'; false; }"
 check 'so does the map' eval "'$tool' map '$work/label' | grep -q '\"of rank 0\"$'"

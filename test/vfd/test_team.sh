@@ -5,16 +5,10 @@
 # back (P5). While one team writes and opens its files, the ranks of the other one stand still outside of HDF5 and MPI.
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-# shellcheck source=cmake/mpi_settings.sh
-. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
-redset_mpi_or_skip
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-log=$work/log d=$work/dir said=$work/said
-member=$REDSET_BUILD_DIR/test/vfd/member tool=$REDSET_BUILD_DIR/tools/h5redset
+# shellcheck source=test/vfd/head.sh
+. "${REDSET_SOURCE_DIR:?}/test/vfd/head.sh"
+said=$work/said
+member=$bin/member
 mkdir "$d"
 
 # job STATUS RANKS NAME "ROUND..." [RANKS NAME "ROUND..."]...: one world of so many programs, each with $TEAM as its name; $settings
@@ -30,7 +24,7 @@ job() {
         [ $# = 0 ] || words+=(:)
     done
     rm -f "$d"/*.done
-    HDF5_DRIVER=redset HDF5_DRIVER_CONFIG="$settings" timeout -s KILL 60 "${mpiexec:?}" "${words[@]}" >"$said" 2>&1 || status=$?
+    HDF5_DRIVER=redset HDF5_DRIVER_CONFIG="$settings" timeout -s KILL 60 "$mpiexec" "${words[@]}" >"$said" 2>&1 || status=$?
     cat "$said"
     [ "$status" = "$want" ] || { echo "exit status $status instead of $want"; return 1; }
 }

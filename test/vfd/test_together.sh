@@ -4,17 +4,8 @@
 # killed (default 9; 1: at each).
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-# shellcheck source=cmake/mpi_settings.sh
-. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
-redset_mpi_or_skip
-bin=$REDSET_BUILD_DIR/test/vfd tool=$REDSET_BUILD_DIR/tools/h5redset
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-log=$work/log
-d=$work/now
+# shellcheck source=test/vfd/head.sh
+. "${REDSET_SOURCE_DIR:?}/test/vfd/head.sh"
 both='together=data_[0-9]*.h5,data_parts_*.h5'
 export HDF5_DRIVER=redset
 
@@ -23,8 +14,6 @@ job() {
     HDF5_DRIVER_CONFIG="timeout=60 $1" timeout -s KILL 180 "$mpiexec" -n 4 "$bin/pair" "$d" "${@:2}"
 }
 fresh() { rm -rf "$d" && mkdir -p "$d"; }
-keep() { rm -rf "$work/kept" && cp -a "$d" "$work/kept"; }
-restore() { rm -rf "$d" && cp -a "$work/kept" "$d"; }
 lose() { rm -f "$d/data_$1".h5* "$d/data_parts_$1".h5*; }
 said() { grep -q -- "$1" "$log" || { echo "not said: $1"; return 1; }; }
 unsaid() { ! grep -q -- "$1" "$log"; }

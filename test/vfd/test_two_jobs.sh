@@ -3,18 +3,9 @@
 # interfered with fails on all of its ranks, with a message that says so, and what was protected before is still had.
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${REDSET_SOURCE_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-# shellcheck source=cmake/mpi_settings.sh
-. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
 # shellcheck source=test/vfd/actors.sh
-. "$REDSET_SOURCE_DIR/test/vfd/actors.sh"
-redset_mpi_or_skip
-bin=$REDSET_BUILD_DIR/test/vfd
-work=$(mktemp -d)
-trap 'kill_jobs >/dev/null 2>&1; rm -rf "$work"' EXIT
-log=$work/log out=$work/out set=$work/set size=20000
+. "${REDSET_SOURCE_DIR:?}/test/vfd/actors.sh"
+out=$work/out set=$work/set size=20000
 export HDF5_DRIVER=redset
 
 ranks() { timeout 120 "$mpiexec" -n 3 "$bin/ranks" "$1" "$set" "$size" "${@:2}"; }

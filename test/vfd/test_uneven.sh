@@ -3,31 +3,22 @@
 # file is opened as long as nothing of it is lost, what the others lose comes back, and it is not called protected.
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-# shellcheck source=cmake/mpi_settings.sh
-. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
-redset_mpi_or_skip
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-log=$work/log d=$work/dir said=$work/said
-bin=$REDSET_BUILD_DIR/test/vfd tool=$REDSET_BUILD_DIR/tools/h5redset
+# shellcheck source=test/vfd/head.sh
+. "${REDSET_SOURCE_DIR:?}/test/vfd/head.sh"
+said=$work/said
 mkdir "$d"
 
 # job STATUS SETTINGS ARGUMENT...: ranks 0, 1, 2 in group a, 3 in b, 4 in c
 job() {
     local want=$1 status=0 config="timeout=60 $2"
     shift 2
-    HDF5_DRIVER=redset timeout -s KILL 180 "${mpiexec:?}" -np 5 "$REDSET_SOURCE_DIR/test/vfd/grouped.sh" aaabc "$config" \
+    HDF5_DRIVER=redset timeout -s KILL 180 "$mpiexec" -np 5 "$REDSET_SOURCE_DIR/test/vfd/grouped.sh" aaabc "$config" \
         "$bin/ranks" "$1" "$d" 20000 "$2" >"$said" 2>&1 || status=$?
     cat "$said"
     [ "$status" = "$want" ] || { echo "exit status $status instead of $want"; return 1; }
 }
 # says TIMES WORDS: so many lines say this
 says() { [ "$(grep -c -- "$2" "$said")" = "$1" ] || { echo "not $1 times: $2"; cat "$said"; return 1; }; }
-keep() { rm -rf "$work/kept" && cp -a "$d" "$work/kept"; }
-back() { rm -rf "$d" && cp -a "$work/kept" "$d"; }
 same() { diff -r -x '*.redset.names' "$work/kept" "$d"; }
 lose() { local r; for r in "$@"; do rm "$d/data_$r.h5"*; done; }
 # tool STATUS ARGUMENT...
@@ -68,12 +59,12 @@ check 'in a map' all tool 2 map "$d" , says 1 'set 2 X'
 lose 0
 rm -rf "$work/before" && cp -a "$d" "$work/before"
 check 'with one that could be rebuilt: none is' all job 3 '' read 1 , diff -r "$work/before" "$d"
-back
+restore
 flip "$d/data_2.h5" 9000
 rm -rf "$work/before" && cp -a "$d" "$work/before"
 check 'it is damaged: refused' all job 3 '' read 1 , diff -r "$work/before" "$d" , says 2 'of the file of rank 2; .*not protected'
 check 'h5redset says so' all tool 2 status --verify "$d" , says 1 'set 2: unrecoverable: .*; not protected: its host'
-back
+restore
 
 check 'changed in place, and closed' job 0 '' update 1:2
 check 'one lost of each set' all lose 0 4 , job 0 '' read 1:2

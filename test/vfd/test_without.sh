@@ -4,22 +4,15 @@
 # because of a first wait of which nothing was said.
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-# shellcheck source=cmake/mpi_settings.sh
-. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
-redset_mpi_or_skip
-unset HDF5_DRIVER HDF5_DRIVER_CONFIG
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-log=$work/log d=$work/dir said=$work/said
+# shellcheck source=test/vfd/head.sh
+. "${REDSET_SOURCE_DIR:?}/test/vfd/head.sh"
+said=$work/said
 heat=("$REDSET_BUILD_DIR/examples/heat" "--dir=$d" --steps=60 --every=10)
 
 # run SETTINGS: ranks 0 and 1, then 2 and 3; `with` and `without` are words of env for each half
 run() {
     rm -rf "$d" && mkdir "$d"
-    timeout -s KILL 180 "${mpiexec:?}" -np 2 env "${first[@]}" HDF5_DRIVER_CONFIG="$1" "${heat[@]}" : \
+    timeout -s KILL 180 "$mpiexec" -np 2 env "${first[@]}" HDF5_DRIVER_CONFIG="$1" "${heat[@]}" : \
         -np 2 env "${last[@]}" HDF5_DRIVER_CONFIG="$1" "${heat[@]}" >"$said" 2>&1 </dev/null || { cat "$said"; return 1; }
     cat "$said"
     grep -q 'step 60: finished' "$said"
