@@ -113,6 +113,30 @@ expect_refused(world *w, const int *to, unsigned lost)
 }
 
 void
+world_assert_image(const world *w, const image *img, const char *under, image_strictness how,
+                   const char *what)
+{
+    char why[1024];
+
+    if (!image_same(img, w->base, under, how, why))
+        fail_msg("%s: %s", what, why);
+}
+
+void
+world_assert_files(const world *w, const char *what)
+{
+    char why[1024];
+
+    for (int r = 0; r < NODES; r++) {
+        const char *name =
+            w->one_name ? path_of("node%d/0/ckpt_7.h5", r) : path_of("node%d/ckpt_%d.h5", r, r);
+
+        if (!image_same_file(&w->image, name, job_data(&w->job, r), why))
+            fail_msg("%s: %s", what, why);
+    }
+}
+
+void
 each_order(world *w, void (*then_do)(world *w, const int *to, unsigned lost), int losses)
 {
     for (int code = 0; code < 256; code++) {
@@ -125,4 +149,15 @@ each_order(world *w, void (*then_do)(world *w, const int *to, unsigned lost), in
             if (__builtin_popcount(lost) == losses)
                 then_do(w, to, lost);
     }
+}
+
+void
+move_play(void **state)
+{
+    const move_test *t = *state;
+    world            w;
+
+    world_open(&w, &rset_scheme_xor, 1, 1, t->one_name);
+    t->body(&w);
+    world_close(&w);
 }

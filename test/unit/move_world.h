@@ -27,7 +27,28 @@ void world_rearrange(const world *w, const int *to, unsigned lost);
 void expect_back(world *w, const int *to, unsigned lost);
 void expect_refused(world *w, const int *to, unsigned lost);
 
+/* What is below `under` (NULL: all) is as in the image. `what`: for messages. */
+void world_assert_image(const world *w, const image *img, const char *under, image_strictness how,
+                        const char *what);
+/* Each rank's file is as it was protected. */
+void world_assert_files(const world *w, const char *what);
+
 /* then_do with all orders of the nodes, and with all losses of so many nodes. */
 void each_order(world *w, void (*then_do)(world *w, const int *to, unsigned lost), int losses);
+
+/* A row of a table of tests: what is done to files of one rank on each node, with XOR. */
+typedef struct move_test {
+    void (*body)(world *w);
+    bool one_name;
+} move_test;
+
+/* For cmocka, with a move_test as state. */
+void move_play(void **state);
+
+/* A member of an array of struct CMUnitTest. */
+#define MOVE_TEST(does, one)                                                                       \
+    {                                                                                              \
+        .name = #does, .test_func = move_play, .initial_state = &(move_test){(does), (one)},       \
+    }
 
 #endif

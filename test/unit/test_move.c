@@ -19,15 +19,13 @@ static void
 expect_refused_beside(world *w, const char *name, image_strictness how)
 {
     static const int turned[NODES] = {1, 2, 3, 0};
-    char             why[1024];
     image            before;
 
     world_rearrange(w, turned, 1 << 0 | 1 << 2);
     write_file(path_of("%s/node1/%s", w->base, name), "left", 4);
     before = image_take(w->base);
     assert_int_equal(job_recover(&w->job), RSET_LOST);
-    if (!image_same(&before, w->base, NULL, how, why))
-        fail_msg("beside %s: %s", name, why);
+    world_assert_image(w, &before, NULL, how, name);
     image_free(&before);
 }
 
@@ -56,127 +54,107 @@ MV3_files_follow_their_ranks(void **state)
 
 /* MV4: a rank that has its file takes no other one, be it newer or not; of two copies elsewhere the newer one comes. */
 static void
-MV4_the_newest_copy_comes(void **state)
+MV4_the_newest_copy_comes(world *w)
 {
     const int as_they_are[NODES] = {0, 1, 2, 3};
     image     newer;
-    char      why[1024];
-    world     w;
 
-    (void)state;
-    world_open(&w, &rset_scheme_xor, 1, 1, false);
-    job_write_data(&w.job, world_sizes, 4, 2);
-    assert_int_equal(job_protect(&w.job), RSET_OK);
-    newer = image_take(w.base);
+    job_write_data(&w->job, world_sizes, 4, 2);
+    assert_int_equal(job_protect(&w->job), RSET_OK);
+    newer = image_take(w->base);
     for (int older_first = 0; older_first < 2; older_first++) {
-        world_rearrange(&w, as_they_are, 15);
-        image_put(&newer, w.base, NULL);
+        world_rearrange(w, as_they_are, 15);
+        image_put(&newer, w->base, NULL);
         for (int k = 0; k < 2; k++) { /* rank 0's files on nodes 2 and 3, and not on its own */
-            const image *from = (k == 0) == (older_first != 0) ? &w.image : &newer;
+            const image *from = (k == 0) == (older_first != 0) ? &w->image : &newer;
 
             for (size_t i = 0; i < from->n; i++)
                 if (strncmp(from->at[i].path, "node0/", 6) == 0) {
                     const image_file *f = &from->at[i];
 
-                    write_file(path_of("%s/node%d/%s", w.base, 2 + k, f->path + 6), f->data,
+                    write_file(path_of("%s/node%d/%s", w->base, 2 + k, f->path + 6), f->data,
                                f->size);
                 }
         }
-        remove_tree(path_of("%s/node0", w.base));
-        mkdir(path_of("%s/node0", w.base), 0777);
-        assert_int_equal(job_recover(&w.job), RSET_OK);
-        assert_int_equal(w.job.ranks[0].out.action, RSET_ACTION_NOTHING);
-        if (!image_same(&newer, w.base, "node0", IMAGE_CONTENT, why))
-            fail_msg("%s", why);
+        remove_tree(path_of("%s/node0", w->base));
+        mkdir(path_of("%s/node0", w->base), 0777);
+        assert_int_equal(job_recover(&w->job), RSET_OK);
+        assert_int_equal(w->job.ranks[0].out.action, RSET_ACTION_NOTHING);
+        world_assert_image(w, &newer, "node0", IMAGE_CONTENT, "the newest");
     }
     image_free(&newer);
-    world_close(&w);
 }
 
 /* A rank has what protects its file, which is lost, and gets a copy of both that has other times. Where too much else is lost, it has
  * its own again, the very same file; where not, nothing stays of it but one. */
 static void
-MV3_what_a_rank_had_comes_back(void **state)
+MV3_what_a_rank_had_comes_back(world *w)
 {
     static const int stay[NODES] = {0, 1, 2, 3};
-    char             why[1024];
-    world            w;
 
-    (void)state;
-    world_open(&w, &rset_scheme_xor, 1, 1, false);
     for (int lost = 1; lost <= 2; lost++) {
         image before;
 
-        world_rearrange(&w, stay, lost == 2 ? 1 << 2 | 1 << 3 : 1 << 3);
-        for (size_t i = 0; i < w.image.n; i++) {
-            const image_file *f = &w.image.at[i];
+        world_rearrange(w, stay, lost == 2 ? 1 << 2 | 1 << 3 : 1 << 3);
+        for (size_t i = 0; i < w->image.n; i++) {
+            const image_file *f = &w->image.at[i];
 
             if (strncmp(f->path, "node0/", 6) == 0)
-                write_file(path_of("%s/node1/%s", w.base, f->path + 6), f->data, f->size);
+                write_file(path_of("%s/node1/%s", w->base, f->path + 6), f->data, f->size);
         }
-        assert_int_equal(unlink(job_data(&w.job, 0)), 0);
-        before = image_take(w.base);
-        assert_int_equal(job_recover(&w.job), lost == 2 ? RSET_LOST : RSET_OK);
-        if (!image_same(lost == 2 ? &before : &w.image, w.base, NULL,
-                        lost == 2 ? IMAGE_BACK : IMAGE_CONTENT, why))
-            fail_msg("%d lost: %s", lost, why);
+        assert_int_equal(unlink(job_data(&w->job, 0)), 0);
+        before = image_take(w->base);
+        assert_int_equal(job_recover(&w->job), lost == 2 ? RSET_LOST : RSET_OK);
+        if (lost == 2)
+            world_assert_image(w, &before, NULL, IMAGE_BACK, "two are lost");
+        else
+            world_assert_image(w, &w->image, NULL, IMAGE_CONTENT, "one is lost");
         image_free(&before);
     }
-    world_close(&w);
 }
 
 /* What a user may want instead: files stay where they were as well, or are not looked for at all. */
 static void
-not_moved_where_not_wanted(void **state)
+not_moved_where_not_wanted(world *w)
 {
     const int turned[NODES] = {1, 2, 3, 0};
     image     before;
-    char      why[1024];
-    world     w;
 
-    (void)state;
-    world_open(&w, &rset_scheme_xor, 1, 1, false);
-    w.job.copies = true;
-    world_rearrange(&w, turned, 0);
-    assert_int_equal(job_recover(&w.job), RSET_OK);
+    w->job.copies = true;
+    world_rearrange(w, turned, 0);
+    assert_int_equal(job_recover(&w->job), RSET_OK);
     for (int r = 0; r < NODES; r++) {
-        assert_true(w.job.ranks[r].out.copied);
-        assert_true(exists(job_data(&w.job, r)));
-        assert_true(exists(path_of("%s/node%d/ckpt_%d.h5", w.base, turned[r], r)));
+        assert_true(w->job.ranks[r].out.copied);
+        assert_true(exists(job_data(&w->job, r)));
+        assert_true(exists(path_of("%s/node%d/ckpt_%d.h5", w->base, turned[r], r)));
     }
-    w.job.copies = false;
-    w.job.stays = true;
-    world_rearrange(&w, turned, 0);
-    before = image_take(w.base);
-    assert_int_equal(job_recover(&w.job), RSET_ABSENT); /* no rank has any sign of its file */
-    if (!image_same(&before, w.base, NULL, IMAGE_UNTOUCHED, why))
-        fail_msg("%s", why);
+    w->job.copies = false;
+    w->job.stays = true;
+    world_rearrange(w, turned, 0);
+    before = image_take(w->base);
+    assert_int_equal(job_recover(&w->job), RSET_ABSENT); /* no rank has any sign of its file */
+    world_assert_image(w, &before, NULL, IMAGE_UNTOUCHED, "moved=no");
     image_free(&before);
-    world_close(&w);
 }
 
 /* What is sent is what has moved, data and redundancy, and little more. */
 static void
-no_more_is_sent_than_moves(void **state)
+no_more_is_sent_than_moves(world *w)
 {
     static const size_t large[] = {3000000};
     const int           turned[NODES] = {1, 2, 3, 0};
     uint64_t            sent = 0, moved = 0;
-    world               w;
 
-    (void)state;
-    world_open(&w, &rset_scheme_xor, 1, 1, false);
-    job_write_data(&w.job, large, 1, 2);
-    assert_int_equal(job_protect(&w.job), RSET_OK);
-    image_free(&w.image);
-    w.image = image_take(w.base);
-    expect_back(&w, turned, 0);
-    for (size_t i = 0; i < w.image.n; i++)
-        moved += w.image.at[i].size;
+    job_write_data(&w->job, large, 1, 2);
+    assert_int_equal(job_protect(&w->job), RSET_OK);
+    image_free(&w->image);
+    w->image = image_take(w->base);
+    expect_back(w, turned, 0);
+    for (size_t i = 0; i < w->image.n; i++)
+        moved += w->image.at[i].size;
     for (int r = 0; r < NODES; r++)
-        sent += w.job.ranks[r].sent;
+        sent += w->job.ranks[r].sent;
     assert_true(sent >= moved - 4096 && sent <= moved + moved / 20);
-    world_close(&w);
 }
 
 /* Two nodes see one directory by different names, and one of them has missed the file that is there: what the taker has put
@@ -359,11 +337,11 @@ main(void)
         cmocka_unit_test(MV1_no_other_name_is_made),
         cmocka_unit_test(MV2_the_first_of_several_comes_last),
         cmocka_unit_test(MV3_files_follow_their_ranks),
-        cmocka_unit_test(MV3_what_a_rank_had_comes_back),
-        cmocka_unit_test(MV4_the_newest_copy_comes),
+        MOVE_TEST(MV3_what_a_rank_had_comes_back, false),
+        MOVE_TEST(MV4_the_newest_copy_comes, false),
         cmocka_unit_test(MV5_one_directory_is_not_emptied),
-        cmocka_unit_test(not_moved_where_not_wanted),
-        cmocka_unit_test(no_more_is_sent_than_moves),
+        MOVE_TEST(not_moved_where_not_wanted, false),
+        MOVE_TEST(no_more_is_sent_than_moves, false),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

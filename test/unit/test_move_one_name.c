@@ -62,184 +62,144 @@ out_of_the_way(const world *w, int node, int rank)
 
 /* With files left where they were, two ranks change places, and back, as often as they like. */
 static void
-copies_make_room_too(void **state)
+copies_make_room_too(world *w)
 {
-    world w;
-    char  why[1024];
-
-    (void)state;
-    world_open(&w, &rset_scheme_xor, 1, 1, true);
-    w.job.copies = true;
-    world_rearrange(&w, swapped, 0);
+    w->job.copies = true;
+    world_rearrange(w, swapped, 0);
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(job_recover(&w.job), RSET_OK);
-        assert_true(exists(out_of_the_way(&w, 0, 1)) && exists(out_of_the_way(&w, 1, 0)));
-        for (int r = 0; r < NODES; r++)
-            if (!image_same_file(&w.image, path_of("node%d/0/ckpt_7.h5", r), job_data(&w.job, r),
-                                 why))
-                fail_msg("change %d: %s", i, why);
-        assert_int_equal(rename(path_of("%s/node0", w.base), path_of("%s/aside", w.base)), 0);
-        assert_int_equal(rename(path_of("%s/node1", w.base), path_of("%s/node0", w.base)), 0);
-        assert_int_equal(rename(path_of("%s/aside", w.base), path_of("%s/node1", w.base)), 0);
+        assert_int_equal(job_recover(&w->job), RSET_OK);
+        assert_true(exists(out_of_the_way(w, 0, 1)) && exists(out_of_the_way(w, 1, 0)));
+        world_assert_files(w, "changed places");
+        assert_int_equal(rename(path_of("%s/node0", w->base), path_of("%s/aside", w->base)), 0);
+        assert_int_equal(rename(path_of("%s/node1", w->base), path_of("%s/node0", w->base)), 0);
+        assert_int_equal(rename(path_of("%s/aside", w->base), path_of("%s/node1", w->base)), 0);
     }
-    world_close(&w);
 }
 
 /* A rank that takes nothing is not given another rank's file either. */
 static void
-another_ranks_file_is_refused_where_nothing_moves(void **state)
+another_ranks_file_is_refused_where_nothing_moves(world *w)
 {
-    world w;
-
-    (void)state;
-    world_open(&w, &rset_scheme_xor, 1, 1, true);
-    w.job.stays = true;
-    expect_refused(&w, turned, 0);
-    assert_non_null(strstr(job_text(&w.job), "was written by another rank"));
-    expect_refused(&w, swapped, 1 << 2);
-    world_close(&w);
+    w->job.stays = true;
+    expect_refused(w, turned, 0);
+    assert_non_null(strstr(job_text(&w->job), "was written by another rank"));
+    expect_refused(w, swapped, 1 << 2);
 }
 
 /* What lies beside the files comes along, whatever it is called: a job died in a commit of what it had written beside the old
  * files, when two ranks had published, and was started on other nodes. */
 static void
-a_commit_is_finished_where_the_ranks_are(void **state)
+a_commit_is_finished_where_the_ranks_are(world *w)
 {
     static const size_t bytes[] = {50000, 70001};
-    world               w;
 
-    (void)state;
-    world_open(&w, &rset_scheme_xor, 1, 1, true);
     for (int lost = 0; lost < 2; lost++) {
         uint8_t content[70001];
 
-        world_rearrange(&w, (const int[NODES]){0, 1, 2, 3}, 0);
+        world_rearrange(w, (const int[NODES]){0, 1, 2, 3}, 0);
         for (int r = 0; r < NODES; r++) {
-            w.job.ranks[r].shadow = rset_shadow_name("ckpt_7.h5.", 77);
+            w->job.ranks[r].shadow = rset_shadow_name("ckpt_7.h5.", 77);
             fill_random(content, bytes[r % 2], (uint64_t)r);
-            write_file(path_of("%s/%s", w.job.ranks[r].dir, w.job.ranks[r].shadow), content,
+            write_file(path_of("%s/%s", w->job.ranks[r].dir, w->job.ranks[r].shadow), content,
                        bytes[r % 2]);
         }
-        job_die_publishing(&w.job, 0);
+        job_die_publishing(&w->job, 0);
         for (int r = 0; r < NODES; r++) {
-            const char *name = job_redundancy(&w.job, r);
+            const char *name = job_redundancy(&w->job, r);
 
             if (r % 2 != 0)
                 assert_int_equal(rename(path_of("%s" RSET_SUFFIX_NEW, name), name), 0);
-            free(w.job.ranks[r].shadow);
-            w.job.ranks[r].shadow = NULL;
+            free(w->job.ranks[r].shadow);
+            w->job.ranks[r].shadow = NULL;
         }
-        turn(&w, turned);
+        turn(w, turned);
         if (lost != 0)
-            remove_tree(path_of("%s/node3/0", w.base));
-        if (job_recover(&w.job) != RSET_OK)
-            fail_msg("%s", job_text(&w.job));
+            remove_tree(path_of("%s/node3/0", w->base));
+        if (job_recover(&w->job) != RSET_OK)
+            fail_msg("%s", job_text(&w->job));
         for (int r = 0; r < NODES; r++) {
             size_t   size;
-            uint8_t *is = read_file(job_data(&w.job, r), &size);
+            uint8_t *is = read_file(job_data(&w->job, r), &size);
 
             fill_random(content, bytes[r % 2], (uint64_t)r);
             assert_int_equal(size, bytes[r % 2]);
             assert_memory_equal(is, content, size);
-            assert_false(exists(out_of_the_way(&w, r, (r + 3) % NODES)));
+            assert_false(exists(out_of_the_way(w, r, (r + 3) % NODES)));
             free(is);
         }
     }
-    world_close(&w);
 }
 
 /* A node comes back with an old copy of another rank's file, which nobody wants: it gives way to what is rebuilt, and goes. */
 static void
-an_old_copy_gives_way(void **state)
+an_old_copy_gives_way(world *w)
 {
     image newer;
-    char  why[1024];
-    world w;
 
-    (void)state;
-    world_open(&w, &rset_scheme_xor, 1, 1, true);
-    job_write_data(&w.job, world_sizes, 4, 2);
-    assert_int_equal(job_protect(&w.job), RSET_OK);
-    newer = image_take(w.base);
-    remove_tree(w.job.ranks[0].dir);
-    image_put(&w.image, w.base, "node1");
-    assert_int_equal(rename(w.job.ranks[1].dir, w.job.ranks[0].dir), 0);
-    image_put(&newer, w.base, "node1");
-    if (job_recover(&w.job) != RSET_OK)
-        fail_msg("%s", job_text(&w.job));
-    if (!image_same(&newer, w.base, NULL, IMAGE_CONTENT, why))
-        fail_msg("%s", why);
+    job_write_data(&w->job, world_sizes, 4, 2);
+    assert_int_equal(job_protect(&w->job), RSET_OK);
+    newer = image_take(w->base);
+    remove_tree(w->job.ranks[0].dir);
+    image_put(&w->image, w->base, "node1");
+    assert_int_equal(rename(w->job.ranks[1].dir, w->job.ranks[0].dir), 0);
+    image_put(&newer, w->base, "node1");
+    if (job_recover(&w->job) != RSET_OK)
+        fail_msg("%s", job_text(&w->job));
+    world_assert_image(w, &newer, NULL, IMAGE_CONTENT, "the newer");
     image_free(&newer);
-    world_close(&w);
 }
 
 /* What a run was killed over when it opened another step's files is that step's, and stays. */
 static void
-another_steps_files_stay_out_of_the_way(void **state)
+another_steps_files_stay_out_of_the_way(world *w)
 {
-    world w;
-    int   n = 0;
+    int n = 0;
 
-    (void)state;
-    world_open(&w, &rset_scheme_xor, 1, 1, true);
-    world_rearrange(&w, turned, 0);
-    for (size_t i = 0; i < w.image.n; i++) {
-        const image_file *f = &w.image.at[i];
+    world_rearrange(w, turned, 0);
+    for (size_t i = 0; i < w->image.n; i++) {
+        const image_file *f = &w->image.at[i];
 
         if (strncmp(f->path, "node1/0/ckpt_7.h5", 17) != 0 || strstr(f->path, ".names") != NULL)
             continue;
-        write_file(path_of("%s/node0/0/ckpt_6.h5.redset.1.displaced%s", w.base, f->path + 17),
+        write_file(path_of("%s/node0/0/ckpt_6.h5.redset.1.displaced%s", w->base, f->path + 17),
                    f->data, f->size);
         n++;
     }
     assert_int_equal(n, 3);
-    assert_int_equal(job_recover(&w.job), RSET_OK);
-    assert_true(exists(path_of("%s/node0/0/ckpt_6.h5.redset.1.displaced", w.base)));
-    assert_false(exists(out_of_the_way(&w, 0, 3)));
-    world_close(&w);
+    assert_int_equal(job_recover(&w->job), RSET_OK);
+    assert_true(exists(path_of("%s/node0/0/ckpt_6.h5.redset.1.displaced", w->base)));
+    assert_false(exists(out_of_the_way(w, 0, 3)));
 }
 
 /* Nothing that is out of the way is replaced: the error names it. */
 static void
-what_is_in_the_way_is_named(void **state)
+what_is_in_the_way_is_named(world *w)
 {
     image before;
-    char  why[1024];
-    world w;
 
-    (void)state;
-    world_open(&w, &rset_scheme_xor, 1, 1, true);
-    world_rearrange(&w, swapped, 0);
-    write_file(out_of_the_way(&w, 0, 1), "another", 7);
-    before = image_take(w.base);
-    assert_int_equal(job_recover(&w.job), RSET_IO);
-    assert_non_null(strstr(job_text(&w.job), "ckpt_7.h5.redset.1.displaced is there"));
-    if (!image_same(&before, w.base, NULL, IMAGE_BACK, why))
-        fail_msg("%s", why);
+    world_rearrange(w, swapped, 0);
+    write_file(out_of_the_way(w, 0, 1), "another", 7);
+    before = image_take(w->base);
+    assert_int_equal(job_recover(&w->job), RSET_IO);
+    assert_non_null(strstr(job_text(&w->job), "ckpt_7.h5.redset.1.displaced is there"));
+    world_assert_image(w, &before, NULL, IMAGE_BACK, "refused");
     image_free(&before);
-    world_close(&w);
 }
 
 /* Ranks that are fewer than wrote the files, and find others': which is whose is not theirs to say. */
 static void
-fewer_ranks_leave_them_where_they_are(void **state)
+fewer_ranks_leave_them_where_they_are(world *w)
 {
     image before;
-    char  why[1024];
-    world w;
 
-    (void)state;
-    world_open(&w, &rset_scheme_xor, 1, 1, true);
-    world_rearrange(&w, turned, 0);
-    before = image_take(w.base);
-    w.job.n = NODES - 1;
-    assert_int_equal(job_recover(&w.job), RSET_LOST);
-    assert_non_null(strstr(job_text(&w.job), "was written by another rank"));
-    w.job.n = NODES;
-    if (!image_same(&before, w.base, NULL, IMAGE_UNTOUCHED, why))
-        fail_msg("%s", why);
+    world_rearrange(w, turned, 0);
+    before = image_take(w->base);
+    w->job.n = NODES - 1;
+    assert_int_equal(job_recover(&w->job), RSET_LOST);
+    assert_non_null(strstr(job_text(&w->job), "was written by another rank"));
+    w->job.n = NODES;
+    world_assert_image(w, &before, NULL, IMAGE_UNTOUCHED, "refused");
     image_free(&before);
-    world_close(&w);
 }
 
 /* ---- runs that are killed ---- */
@@ -266,7 +226,7 @@ check_whose(world *w, const char *what)
 static bool
 killed_at(world *w, int rank, int at, const int *then)
 {
-    char what[64], why[1024];
+    char what[64];
     bool came;
 
     snprintf(what, sizeof what, "call %d of rank %d, then %d", at, rank, then[0]);
@@ -276,10 +236,7 @@ killed_at(world *w, int rank, int at, const int *then)
     turn(w, then);
     if (job_recover(&w->job) != RSET_OK)
         fail_msg("%s: %s", what, job_text(&w->job));
-    for (int r = 0; r < NODES; r++)
-        if (!image_same_file(&w->image, path_of("node%d/0/ckpt_7.h5", r), job_data(&w->job, r),
-                             why))
-            fail_msg("%s: %s", what, why);
+    world_assert_files(w, what);
     return came;
 }
 
@@ -306,13 +263,13 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(MV6_one_name_files_follow_their_ranks),
         cmocka_unit_test(MV6_whoever_is_killed_the_next_has_all),
-        cmocka_unit_test(copies_make_room_too),
-        cmocka_unit_test(a_commit_is_finished_where_the_ranks_are),
-        cmocka_unit_test(an_old_copy_gives_way),
-        cmocka_unit_test(another_steps_files_stay_out_of_the_way),
-        cmocka_unit_test(what_is_in_the_way_is_named),
-        cmocka_unit_test(fewer_ranks_leave_them_where_they_are),
-        cmocka_unit_test(another_ranks_file_is_refused_where_nothing_moves),
+        MOVE_TEST(copies_make_room_too, true),
+        MOVE_TEST(a_commit_is_finished_where_the_ranks_are, true),
+        MOVE_TEST(an_old_copy_gives_way, true),
+        MOVE_TEST(another_steps_files_stay_out_of_the_way, true),
+        MOVE_TEST(what_is_in_the_way_is_named, true),
+        MOVE_TEST(fewer_ranks_leave_them_where_they_are, true),
+        MOVE_TEST(another_ranks_file_is_refused_where_nothing_moves, true),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
