@@ -155,18 +155,61 @@ rset_openings_finder(const rset_openings *o, uint64_t name)
 
 /* ---- what all see of the own name ---- */
 
+/* What this rank tells; owned. */
+typedef struct telling {
+    rset_holding *at;
+    size_t        n, room;
+} telling;
+
 static bool
-tell_keeper(const rset_openings *o, const rset_located *found, int k, const rset_holding *holding,
-            void *arg)
+note(const rset_openings *o, const rset_located *found, int k, const rset_holding *holding,
+     void *arg)
 {
-    rset_saying it = {.key = holding->base, .holding = *holding};
+    telling     *t = arg;
+    rset_holding one = *holding;
 
     (void)found;
     (void)k;
-    it.holding.dir = 0; /* of what several see, one says enough */
-    if (holding->generation != 0 && may_be_opened(o, holding->base))
-        rset_keepers_say(arg, o->r->args->world, &it);
+    one.dir = 0; /* of what several see, one says enough */
+    if (!o->exact)
+        one.facts &= ~(uint32_t)(RSET_HOLDING_HERE | RSET_HOLDING_DATA);
+    if (one.generation == 0 || !may_be_opened(o, one.base))
+        return true;
+    if (t->n == t->room) {
+        rset_holding *grown = realloc(t->at, (2 * t->room + 16) * sizeof *grown);
+
+        if (grown == NULL)
+            return false;
+        t->at = grown;
+        t->room = 2 * t->room + 16;
+    }
+    t->at[t->n++] = one;
     return true;
+}
+
+static int
+compare(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(rset_holding));
+}
+
+/* The same is told once: a file, and each header that records it, mostly say the same. */
+static rset_status
+tell_keepers(const rset_openings *o, rset_records *said)
+{
+    telling    t = {0};
+    const bool all = each(o, true, note, &t);
+
+    if (t.n > 1)
+        qsort(t.at, t.n, sizeof *t.at, compare);
+    for (size_t i = 0; all && i < t.n; i++)
+        if (i == 0 || compare(&t.at[i - 1], &t.at[i]) != 0)
+            rset_keepers_say(said, o->r->args->world,
+                             &(rset_saying){.key = t.at[i].base, .holding = t.at[i]});
+    free(t.at);
+    return all ? RSET_OK
+               : rset_fail(o->r->err, RSET_NOMEM,
+                           "no memory for what there is of other ranks' files");
 }
 
 static bool
@@ -241,8 +284,7 @@ rset_openings_ask(rset_openings *o, bool *news)
 
     rset_keepers_say(&said, a->world,
                      &(rset_saying){.key = o->own.name, .asks = 1, .holding = {.newest = known}});
-    (void)each(o, true, tell_keeper, &said);
-    st = rset_keepers_ask(&q, RSET_OK, &said, o->r->err);
+    st = rset_keepers_ask(&q, tell_keepers(o, &said), &said, o->r->err);
     if (st == RSET_OK)
         o->failed = take_answers(o, &said);
     rset_records_free(&said);

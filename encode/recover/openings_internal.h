@@ -31,10 +31,12 @@ typedef struct rset_opening_names {
 
 /* Zero-initialised but for `r`; owned. */
 typedef struct rset_openings {
-    rset_recovery     *r;
-    rset_look          look; /* what this process sees */
-    rset_look_telling  telling;
-    rset_opening       own;
+    rset_recovery    *r;
+    rset_look         look; /* what this process sees */
+    rset_look_telling telling;
+    rset_opening      own;
+    bool
+        exact; /* what lies somewhere is told apart from what is only recorded there; the same on all */
     rset_opening_names opened;   /* by some rank */
     rset_opening      *openings; /* of each rank, once all have said it (rset_openings_say) */
     rset_holding      *heard;    /* of the own name, what all see (rset_openings_ask) */

@@ -468,7 +468,8 @@ hear_all(stand_in *s)
 rset_status
 rset_recovery_stand_in(rset_recovery *r)
 {
-    stand_in s = {.r = r, .see = {.r = r}, .content = (r->all.facts & RSET_FACTS_LOSS) != 0};
+    stand_in s = {
+        .r = r, .see = {.r = r, .exact = true}, .content = (r->all.facts & RSET_FACTS_LOSS) != 0};
     rset_openings_of next = {0};
     rset_status      st = hear_all(&s);
 
