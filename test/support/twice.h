@@ -24,6 +24,7 @@ typedef struct twice {
     job        job;
     image      old, new;
     char       what[256]; /* what is being tried, for messages */
+    bool       skipped;   /* it cannot be tried here */
 } twice;
 
 void twice_open(twice *w, twice_kind k);

@@ -43,6 +43,7 @@ files_of_two_generations_are_refused(twice *w, int r)
 {
     if (!has_marks(w)) {
         print_message("SKIP: no extended attributes here\n");
+        w->skipped = true;
         return;
     }
     mix(w, r);
