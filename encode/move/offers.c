@@ -80,9 +80,11 @@ say_found(const rset_move_question *q, rset_records *said, bool *own_out)
     for (size_t i = 0; i < q->look->found.n; i++) {
         const rset_located *l = &q->look->found.at[i];
 
-        *own_out = *own_out || is_own(q, l);
+        const bool own = is_own(q, l);
+
+        *own_out = *own_out || own;
         for (int k = 0; k < l->evidence.header.ninfos; k++)
-            if (has_files(&l->evidence, k) && rset_look_tells(q->look, &how, l, k))
+            if (has_files(&l->evidence, k) && (own || rset_look_tells(q->look, &how, l, k)))
                 say_holding(q, rset_look_holding(l, k, a->world->rank), said);
     }
 }

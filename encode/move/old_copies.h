@@ -4,7 +4,7 @@
  *   the first file of a kind        -> rset_old_copies_find: what lies in this rank's directories
  *   a rank created its file anew    -> rset_old_copies_ask: who has older files of that rank and name, and of which generations
  *   the commit gets a newer number  -> than all of these
- *   it is published on all ranks    -> rset_old_copies_end: what was found has been put aside (member/newer.h, the sort `lost`) */
+ *   it is published on all ranks    -> rset_old_copies_settle: what was found has been put aside (member/newer.h, the sort `lost`) */
 #ifndef RSET_OLD_COPIES_H
 #define RSET_OLD_COPIES_H
 

@@ -80,13 +80,18 @@ static rset_status
 look_where(const looking *l, const char *path)
 {
     char       *dir = NULL, *base = NULL;
-    rset_status st = rset_path_split(path, &dir, &base, l->err);
+    rset_err    own = RSET_ERR_NONE;
+    rset_status st = rset_path_split(path, &dir, &base, &own);
 
-    if (st == RSET_OK && dir[0] == '/')
+    if (st == RSET_USAGE) /* of no file */
+        st = RSET_OK;
+    else if (st != RSET_OK)
+        st = rset_fail_as(l->err, &own);
+    else if (dir[0] == '/')
         st = look_by_path(l, dir);
     free(dir);
     free(base);
-    return st == RSET_USAGE ? RSET_OK : st;
+    return st;
 }
 
 rset_status

@@ -24,7 +24,7 @@ enum {
     RSET_HOLDING_SEVERAL = 8 /* its rank opens more than one file, or none */
 };
 
-/* What one directory holds, or records, of one rank's file. Sent as it is. */
+/* What one directory holds, or records, of one rank's file. Sent as it is, and compared by its bytes: there is no padding. */
 typedef struct rset_holding {
     uint64_t name; /* hash of the base name by which its rank opens it */
     uint64_t
@@ -34,12 +34,12 @@ typedef struct rset_holding {
     uint64_t   generation;  /* published; 0: none is */
     uint64_t   newest;      /* or prepared beside it */
     uint64_t   next;        /* prepared there, of as many ranks; 0: none */
+    rset_where where;       /* in what directories it may be asked for */
     int32_t    rank, ranks; /* that wrote it, of so many */
     uint32_t   facts;       /* of RSET_HOLDING_... */
-    rset_where where;       /* in what directories it may be asked for */
     int32_t    by; /* who sees it: last, so that what several see is side by side at a keeper */
-    int32_t    unused;
 } rset_holding;
+_Static_assert(sizeof(rset_holding) == 7 * 8 + sizeof(rset_where) + 4 * 4, "no padding");
 
 /* What a redundancy file records of file number k (its own is 0). `base`: name of the data file that it lies beside; `dir`: the path of
  * their directory, NULL: it is not known. Says nothing of RSET_HOLDING_DATA, `dir` and `by`. Pure. */

@@ -285,7 +285,7 @@ rset_openings_ask(rset_openings *o, bool *news)
     rset_keepers_say(&said, a->world,
                      &(rset_saying){.key = o->own.name, .asks = 1, .holding = {.newest = known}});
     st = rset_keepers_ask(&q, tell_keepers(o, &said), &said, o->r->err);
-    if (st == RSET_OK)
+    if (st == RSET_OK && (news == NULL || *news))
         o->failed = take_answers(o, &said);
     rset_records_free(&said);
     return st;

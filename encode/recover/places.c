@@ -234,6 +234,7 @@ join_set(rset_places *p, const rset_records *parts)
 {
     rset_recovery *r = p->r;
     rset_comm     *world = r->args->world;
+    rset_err       ignored = RSET_ERR_NONE;
     set_part       part;
     int            n, *ranks = p->ranks_of_set;
 
@@ -246,8 +247,8 @@ join_set(rset_places *p, const rset_records *parts)
         return rset_comm_revoke(world, r->err, "rank %d was sent a set that is none",
                                 rset_comm_world(world, world->rank));
     }
-    if (rset_comm_subset_of(world, ranks, n, &r->set, r->err) != RSET_OK)
-        return rset_comm_revoke(world, NULL, "rank %d was sent a set without itself",
+    if (rset_comm_subset_of(world, ranks, n, &r->set, &ignored) != RSET_OK)
+        return rset_comm_revoke(world, r->err, "rank %d was sent a set without itself",
                                 rset_comm_world(world, world->rank));
     r->has_set = true;
     r->left = part.left;

@@ -11,8 +11,8 @@
 /* What a message about a seat says. */
 typedef enum {
     RSET_SEAT_RECORDED, /* to rank `rank`: so says a header */
-    RSET_SEAT_PLACE,    /* to rank `set`, and from there to the members: this one has this place */
-    RSET_SEAT_LEFT,     /* to rank 0: nobody has this seat's file, or nobody recorded its set */
+    RSET_SEAT_PLACE, /* to rank `set`, which tells the members (set_part): this one has this place */
+    RSET_SEAT_LEFT,  /* to rank 0: nobody has this seat's file, or nobody recorded its set */
     RSET_SEAT_SOUGHT, /* to rank 0: rank `by` opens this name, and it is none of those that it could be */
     RSET_SEAT_EMPTY /* to rank 0: nobody recorded who has this place of the set */
 } rset_seat_what;

@@ -91,8 +91,6 @@ typedef struct rset_recover_args {
     bool tidy;    /* remove what crashed runs left behind */
     bool own_run; /* this process has protected this generation itself: files that every
                                    rank has rewritten since, without us, are no damage, and nobody else is said to have done it */
-    bool
-        hosted; /* `world` are the ranks that wrote the files: nobody stands in for them once more */
     const char               *host;
     const rset_rebuild_watch *watch; /* NULL: nobody wants to be told */
     const rset_recover_use         *

@@ -38,15 +38,16 @@ typedef struct rset_recovery {
     rset_census   census;
     rset_standing standing;
     rset_policy   policy;
-    rset_content  content;     /* the most that any rank wants verified */
-    bool          one_dir;     /* all ranks look into one directory, and see the same */
-    bool          reported;    /* what all report came with the census */
-    bool          unread;      /* redundancy of this rank was taken for good by its size */
-    bool          forwarded;   /* the prepared generation counts, since all have it */
-    bool          no_forward;  /* that was tried, and it cannot be had */
-    bool          closely;     /* what is there is not taken for good any more */
-    int           busy;        /* how often another process has repaired these files meanwhile */
-    bool          acts;        /* in this round something was changed */
+    rset_content  content;    /* the most that any rank wants verified */
+    bool          one_dir;    /* all ranks look into one directory, and see the same */
+    bool          reported;   /* what all report came with the census */
+    bool          unread;     /* redundancy of this rank was taken for good by its size */
+    bool          forwarded;  /* the prepared generation counts, since all have it */
+    bool          no_forward; /* that was tried, and it cannot be had */
+    bool          closely;    /* what is there is not taken for good any more */
+    int           busy;       /* how often another process has repaired these files meanwhile */
+    bool          acts;       /* in this round something was changed */
+    bool          begun; /* all have their files, and were to use them: what fails then is final */
     bool          pressed;     /* on some rank there was no room beside what had to be replaced */
     bool          cramped;     /* on this one */
     bool          unprotected; /* of ranks that read apart: nobody has ever protected its file */

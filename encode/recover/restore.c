@@ -292,12 +292,16 @@ tell_watch(const rset_recovery *r)
         watch->begins(watch->arg, &what);
 }
 
-/* For whoever asks what became of this rank's files. */
+/* For whoever asks what became of this rank's files. What came back before all had to look again has come back. */
 static void
 note_what_was_done(rset_recovery *r)
 {
+    const rset_action action = rset_act(&r->decision, &r->mine);
+
     r->out->acted = true;
-    r->out->action = rset_act(&r->decision, &r->mine);
+    if (action == RSET_ACTION_NOTHING && r->out->replaced)
+        return;
+    r->out->action = action;
     r->out->lost = (r->mine.facts & RSET_FACT_MISSING) != 0;
     r->out->altered = r->rep.altered;
     r->out->altered.own = r->args->own_run;
@@ -324,14 +328,11 @@ end_together(rset_recovery *r, rset_status own)
 
     if (use == NULL || !is_all(r))
         return rset_agree(a->world, st, a->host, r->err);
+    r->begun = true;
     if (st == RSET_OK)
         st = use->begin(use->arg, r->out, r->err);
     st = rset_reduce(a->world, st, a->host, &use->sum, r->err);
     r->out->in_use = st == RSET_OK;
-    if (st != RSET_OK) {
-        r->out->action = RSET_ACTION_NOTHING;
-        r->out->lost = false;
-    }
     return st;
 }
 

@@ -307,7 +307,7 @@ look_again(rset_recovery *r)
 rset_status
 rset_recovery_doubt(rset_recovery *r, rset_status st, bool *again_out)
 {
-    const bool in_use = st == RSET_BUSY && r->decision.verdict == RSET_VERDICT_REFUSE;
+    const bool in_use = st == RSET_BUSY && (r->decision.verdict == RSET_VERDICT_REFUSE || r->begun);
 
     st = doubt_finding(r, st);
     *again_out = st == RSET_BUSY && !in_use && r->busy++ < BUSY_MAX;

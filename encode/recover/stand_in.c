@@ -102,6 +102,18 @@ choose_hosts(const stand_in *s, const rset_records *heard, hosted *mine)
     }
 }
 
+/* Leaves those of which anything is seen: what a header claims of the number of ranks costs others nothing. How many these are. */
+static size_t
+leave_out_unseen(hosted *mine, size_t n)
+{
+    size_t seen = 0;
+
+    for (size_t k = 0; k < n; k++)
+        if (mine[k].worth > 0)
+            mine[seen++] = mine[k];
+    return seen;
+}
+
 /* Who hosts whom, as all have said it. */
 static void
 take_hosts(stand_in *s, const rset_gathered *all)
@@ -112,7 +124,7 @@ take_hosts(stand_in *s, const rset_gathered *all)
     for (int p = 0; p < s->ranks; p++)
         s->host_of[p] = -1;
     for (size_t i = 0; i < all->offs[size] / sizeof *at; i++)
-        if (at[i].worth > 0 && at[i].rank >= 0 && at[i].rank < s->ranks && at[i].host < size)
+        if (at[i].rank >= 0 && at[i].rank < s->ranks && at[i].host >= 0 && at[i].host < size)
             s->host_of[at[i].rank] = at[i].host;
 }
 
@@ -123,7 +135,7 @@ find_hosts(stand_in *s, const rset_openings_of *of)
     const rset_recover_args *a = s->r->args;
     const size_t             n = (size_t)(s->ranks / a->world->size + 1);
     hosted                  *mine = calloc(n, sizeof *mine);
-    rset_share               share = {mine, n * sizeof *mine, (size_t)1 << 31};
+    rset_share               share = {.bytes = mine, .max = (size_t)1 << 31};
     rset_records             said = {.size = sizeof(rset_holding)};
     rset_gathered            all = {0};
     rset_status              st = RSET_OK;
@@ -136,6 +148,7 @@ find_hosts(stand_in *s, const rset_openings_of *of)
     st = rset_route(a->world, st, a->host, &said, s->r->err);
     if (st == RSET_OK) {
         choose_hosts(s, &said, mine);
+        share.len = leave_out_unseen(mine, n) * sizeof *mine;
         st = rset_gather_all(a->world, RSET_OK, a->host, &share, &all, s->r->err);
     }
     if (st == RSET_OK)

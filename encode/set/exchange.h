@@ -13,7 +13,7 @@ rset_status rset_exchange_new(int n, rset_exchange **out, rset_err *err);
 void        rset_exchange_free(rset_exchange *x); /* NULL: does nothing */
 
 /* One info more, to or from `member`. Both ends list it, in the same order among those between the two. `info` stays the caller's;
- * `into` holds nothing before. Local. */
+ * `into` holds nothing before, and may be NULL where this member fails the exchange. Local. */
 void rset_exchange_send(rset_exchange *x, int member, const rset_info *info);
 void rset_exchange_take(rset_exchange *x, int member, rset_info *into);
 

@@ -143,6 +143,32 @@ one_that_cannot_use_its_file_fails_all(void **state)
     close_world(&w);
 }
 
+static rset_status
+busy_on_first(job *j, int rank, rset_err *err)
+{
+    (void)j;
+    return rank == 0 ? rset_fail(err, RSET_BUSY, "rank 0 finds another file there") : RSET_OK;
+}
+
+/* Whoever has replaced a file that came back is at work there: that is said, and not taken for damage. */
+static void
+a_file_that_was_replaced_meanwhile_is_final(void **state)
+{
+    world w;
+
+    (void)state;
+    open_world(&w, &rset_scheme_xor);
+    w.job.use = busy_on_first;
+    assert_int_equal(job_recover(&w.job), RSET_BUSY);
+    for (int r = 0; r < N; r++) {
+        assert_int_equal(w.job.ranks[r].out.replaced, r == LOST);
+        assert_int_equal(w.job.ranks[r].out.action,
+                         r == LOST ? RSET_ACTION_REBUILD : RSET_ACTION_NOTHING);
+        assert_string_equal(w.job.ranks[r].err.text, "rank 0 finds another file there");
+    }
+    close_world(&w);
+}
+
 int
 main(void)
 {
@@ -151,6 +177,7 @@ main(void)
         cmocka_unit_test(readers_wait_for_each_other_in_fifteen_steps),
         cmocka_unit_test(all_use_their_files_in_the_last_step),
         cmocka_unit_test(one_that_cannot_use_its_file_fails_all),
+        cmocka_unit_test(a_file_that_was_replaced_meanwhile_is_final),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
