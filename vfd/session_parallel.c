@@ -58,70 +58,6 @@ make_room(rset_session *session, char **made_out, rset_err *err)
     return st;
 }
 
-/* What became of this rank's own file. It may have been moved and then rolled back. */
-static const char *
-what_was_done(const rset_outcome *outcome)
-{
-    if (!outcome->replaced || outcome->action == RSET_ACTION_NOTHING)
-        return "";
-    if (outcome->action == RSET_ACTION_UNDO)
-        return "was rolled back to what was protected last";
-    return outcome->lost ? "was lost, and was rebuilt" : "was damaged, and was rebuilt";
-}
-
-/* This process's rank as messages give it. */
-static int
-world_rank(const rset_session *session)
-{
-    return rset_comm_world(session->team->comm, session->team->comm->rank);
-}
-
-/* Of a file that another program had changed: when, and where that lies now. False: it was not. */
-static bool
-tell_changed(rset_session *session, const rset_outcome *outcome)
-{
-    char how[576];
-
-    if (!outcome->replaced || !outcome->altered.any || outcome->aside == 0)
-        return false;
-    rset_put_aside_say(&outcome->altered, session->base, outcome->aside, how, sizeof how);
-    snprintf(session->note, sizeof session->note,
-             "%s: %s; changed=keep would have opened it as it was changed (rank %d on %s)",
-             session->path, how, world_rank(session), session->team->host);
-    return true;
-}
-
-/* What concerns one rank's file is said by that rank, what concerns all by the first and by those whose files are not
- * complete. */
-static void
-tell_outcome(rset_session *session, const rset_outcome *outcome, bool again, bool first)
-{
-    const char *own = what_was_done(outcome);
-
-    if (tell_changed(session, outcome))
-        return;
-    if (first && again && own[0] == '\0' && outcome->note[0] != '\0')
-        snprintf(session->note, sizeof session->note, "%s", outcome->note);
-    else if (first && again && outcome->renamed && own[0] == '\0')
-        snprintf(session->note, sizeof session->note,
-                 "%s: had another name when it was protected; what protects it has the new one now",
-                 session->path);
-    else if (first && again && own[0] == '\0')
-        snprintf(session->note, sizeof session->note,
-                 "%s: redundancy files were lost, and have been re-encoded", session->path);
-    else if (outcome->moved_from[0] != '\0')
-        snprintf(session->note, sizeof session->note,
-                 outcome->copied ? "%s: was copied here from %s%s%s"
-                                 : "%s: lay on %s, and was moved here%s%s",
-                 session->path, outcome->moved_from, own[0] != '\0' ? "; it " : "", own);
-    else if (own[0] != '\0')
-        snprintf(session->note, sizeof session->note, "%s: %s%s%s (rank %d on %s)", session->path,
-                 own, outcome->was_on[0] != '\0' ? "; it was on " : "", outcome->was_on,
-                 world_rank(session), session->team->host);
-    else if ((first || outcome->torn) && outcome->note[0] != '\0')
-        snprintf(session->note, sizeof session->note, "%s", outcome->note);
-}
-
 /* With verify=read. */
 static rset_status
 verify_when_read(rset_session *session, rset_err *err)
@@ -318,7 +254,7 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
         return rset_fail(err, RSET_LOST, "%.900s", outcome.note);
     again = outcome.reprotect && !outcome.readonly && !rset_session_is_older(session) &&
             encode_again(session, a, &why) == RSET_OK;
-    tell_outcome(session, &outcome, again, team->comm->rank == 0);
+    rset_session_tell_outcome(session, &outcome, again, team->comm->rank == 0);
     session->content_is = !outcome.protected_                 ? RSET_CONTENT_IS_UNKNOWN
                           : args.content == RSET_CONTENT_NONE ? RSET_CONTENT_IS_PROTECTED
                                                               : RSET_CONTENT_IS_VERIFIED;
