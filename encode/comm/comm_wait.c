@@ -175,16 +175,17 @@ choose(const rset_comm *parent, int *ranks, int n, rset_comm *out, rset_err *err
     return RSET_OK;
 }
 
-static rset_status
-choose_copy(const rset_comm *parent, const int *ranks, int n, rset_comm *out, rset_err *err)
+/* NULL: no memory. */
+static int *
+copy_of(const int *ranks, int n, rset_err *err)
 {
     int *copy = malloc((n > 0 ? (size_t)n : 1) * sizeof *copy);
 
     if (copy == NULL)
-        return rset_fail(err, RSET_NOMEM, "no memory for a set of %d ranks", n);
-    if (n > 0)
+        (void)rset_fail(err, RSET_NOMEM, "no memory for a set of %d ranks", n);
+    else if (n > 0)
         memcpy(copy, ranks, (size_t)n * sizeof *copy);
-    return choose(parent, copy, n, out, err);
+    return copy;
 }
 
 rset_status
@@ -200,17 +201,16 @@ rset_comm_subset_of(rset_comm *parent, int *ranks, int n, rset_comm *out, rset_e
 rset_status
 rset_comm_subset(rset_comm *parent, const int *ranks, int n, rset_comm *out, rset_err *err)
 {
-    const rset_status st = choose_copy(parent, ranks, n, out, err);
+    int *copy = copy_of(ranks, n, err);
 
-    if (st == RSET_OK)
-        out->parent = parent;
-    return st;
+    return copy != NULL ? rset_comm_subset_of(parent, copy, n, out, err) : RSET_NOMEM;
 }
 
 rset_status
 rset_comm_divide(const rset_comm *whole, const int *ranks, int n, rset_comm *out, rset_err *err)
 {
-    const rset_status st = choose_copy(whole, ranks, n, out, err);
+    int              *copy = copy_of(ranks, n, err);
+    const rset_status st = copy != NULL ? choose(whole, copy, n, out, err) : RSET_NOMEM;
 
     if (st != RSET_OK)
         return st;

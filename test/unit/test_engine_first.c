@@ -138,20 +138,24 @@ half_written_and_nobody_knows(twice *w)
     assert_non_null(strstr(job_text(&w->job), "the file of rank 1"));
 }
 
+/* The rank has prepared what protects its file, and not published it. */
+static void
+unpublish(const twice *w, int r)
+{
+    const char *names[] = {job_redundancy(&w->job, r), job_descriptor(&w->job, r)};
+
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(rename(names[i], path_of("%s" RSET_SUFFIX_NEW, names[i])), 0);
+}
+
 /* P11: fewer ranks remove nothing that those who are not there may have published. */
 static void
 fewer_ranks_remove_nothing(twice *w)
 {
     for (int r = 0; r < TWICE_RANKS; r++) {
         removexattr(job_data(&w->job, r), "user.redset");
-        if (r == TWICE_RANKS - 1)
-            continue;
-        assert_int_equal(rename(job_redundancy(&w->job, r),
-                                path_of("%s" RSET_SUFFIX_NEW, job_redundancy(&w->job, r))),
-                         0);
-        assert_int_equal(rename(job_descriptor(&w->job, r),
-                                path_of("%s" RSET_SUFFIX_NEW, job_descriptor(&w->job, r))),
-                         0);
+        if (r < TWICE_RANKS - 1)
+            unpublish(w, r);
     }
     for (w->job.n = 1; w->job.n < TWICE_RANKS; w->job.n++)
         assert_int_equal(job_recover(&w->job), RSET_ABSENT);
@@ -216,14 +220,8 @@ first_commit_goes_forward(twice *w, int number)
 
     for (int r = 0; r < TWICE_RANKS; r++) {
         removexattr(job_data(&w->job, r), "user.redset");
-        if ((published >> r & 1) != 0)
-            continue;
-        assert_int_equal(rename(job_redundancy(&w->job, r),
-                                path_of("%s" RSET_SUFFIX_NEW, job_redundancy(&w->job, r))),
-                         0);
-        assert_int_equal(rename(job_descriptor(&w->job, r),
-                                path_of("%s" RSET_SUFFIX_NEW, job_descriptor(&w->job, r))),
-                         0);
+        if ((published >> r & 1) == 0)
+            unpublish(w, r);
     }
     twice_assert_recovers_to(w, &w->new);
     assert_all_ask(&w->job);

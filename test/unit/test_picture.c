@@ -76,21 +76,25 @@ PC1_each_directory_once(void **state)
     place_close(&p);
 }
 
+static void
+look_there(const place *p, rset_look *look)
+{
+    const rset_look_at at = {.dir = p->dir, .like = p->job.ranks[0].names[0], .host = "host"};
+    rset_err           err = RSET_ERR_NONE;
+
+    assert_int_equal(rset_look_around(&at, look, &err), RSET_OK);
+}
+
 /* What is found there: the own file, with its data, and what is recorded of a neighbour's. */
 static void
 what_is_found(void **state)
 {
-    rset_err  err = RSET_ERR_NONE;
     rset_look look;
     place     p;
 
     (void)state;
     place_open(&p);
-    assert_int_equal(
-        rset_look_around(
-            &(rset_look_at){.dir = p.dir, .like = p.job.ranks[0].names[0], .host = "host"}, &look,
-            &err),
-        RSET_OK);
+    look_there(&p, &look);
     for (int k = 0; k < 2; k++) {
         const int          rank = k == 0 ? 0 : RANKS - 1;
         const rset_holding one = rset_look_holding(&look.found.at[0], k, 7);
@@ -113,17 +117,12 @@ what_is_found(void **state)
 static void
 PC2_each_tells_its_share(void **state)
 {
-    rset_err  err = RSET_ERR_NONE;
     rset_look look;
     place     p;
 
     (void)state;
     place_open(&p);
-    assert_int_equal(
-        rset_look_around(
-            &(rset_look_at){.dir = p.dir, .like = p.job.ranks[0].names[0], .host = "host"}, &look,
-            &err),
-        RSET_OK);
+    look_there(&p, &look);
     for (int k = 0; k < 2; k++)
         for (int one_dir = 0; one_dir < 2; one_dir++) {
             int tell = 0;
