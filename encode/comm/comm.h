@@ -113,7 +113,7 @@ void rset_comm_free(rset_comm *comm);
 rset_status rset_comm_subset(rset_comm *parent, const int *ranks, int n, rset_comm *out,
                              rset_err *err);
 
-/* The same without memory of its own: `ranks`, allocated by the caller, is the view's from now on, and gone where it fails. */
+/* rset_comm_subset of a list that the caller has allocated: the view owns `ranks` from now on, and they are freed where it fails. */
 rset_status rset_comm_subset_of(rset_comm *parent, int *ranks, int n, rset_comm *out,
                                 rset_err *err);
 

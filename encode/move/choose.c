@@ -87,7 +87,7 @@ choose_own(rset_move *m)
     }
 }
 
-/* And the best that it was told of: what is older than any record of it is of no use. */
+/* This rank chooses the best holding of its file, here or elsewhere. One that is older than any record of the file is of no use. */
 static void
 choose(rset_move *m, const rset_records *told)
 {

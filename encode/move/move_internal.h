@@ -219,7 +219,7 @@ struct rset_move {
     rset_move_record record; /* of a file that nobody has */
 };
 
-/* What a rank has of its own file, where that belongs. Local. */
+/* A rank's own holding: what it has of its file, where that belongs. Local. */
 rset_holding rset_move_own_holding(const rset_move_args *args);
 
 /* This rank looks for files of other ranks, says what it has, is told who has its own, and chooses: m->best, from m->job.from or

@@ -43,7 +43,7 @@ say_holding(const rset_move_question *q, rset_holding holding, rset_records *sai
                        .holding = holding});
 }
 
-/* It says of which generation it knows. */
+/* A rank asks for its file, and says of which generation it knows. */
 static void
 ask_for_own(const rset_move_question *q, rset_records *said)
 {
@@ -89,8 +89,8 @@ say_found(const rset_move_question *q, rset_records *said, bool *own_out)
     }
 }
 
-/* What this rank's own header records of other ranks' files, where no look has found it: it gives none, or its file is being
- * changed. */
+/* A rank says what its own header records of other ranks' files. Needed where no look has found that: the rank gives no files, or its own is
+ * being changed. */
 static void
 say_recorded(const rset_move_question *q, rset_records *said)
 {
@@ -123,7 +123,7 @@ is_news(const rset_holding *wish, const rset_holding *one)
            (one->ranks > 0 && one->newest != wish->generation);
 }
 
-/* What lies in the directory in which it is asked for need not come. */
+/* The keeper of a name answers those that ask for it. A file need not come that lies in the directory in which it is asked for. */
 static bool
 answer(const rset_saying *of_key, size_t n, rset_records *out)
 {

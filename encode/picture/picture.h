@@ -24,7 +24,8 @@ enum {
     RSET_HOLDING_SEVERAL = 8 /* its rank opens more than one file, or none */
 };
 
-/* What one directory holds, or records, of one rank's file. Sent as it is, and compared by its bytes: there is no padding. */
+/* A holding is what one directory holds, or records, of one rank's file. It is sent as it is, and compared by its bytes: there is no
+ * padding. */
 typedef struct rset_holding {
     uint64_t name; /* hash of the base name by which its rank opens it */
     uint64_t
@@ -41,7 +42,7 @@ typedef struct rset_holding {
 } rset_holding;
 _Static_assert(sizeof(rset_holding) == 7 * 8 + sizeof(rset_where) + 4 * 4, "no padding");
 
-/* What a redundancy file records of file number k (its own is 0). `base`: name of the data file that it lies beside; `dir`: the path of
+/* The holding that a redundancy file records of file number k (its own is 0). `base`: name of the data file that it lies beside; `dir`: the path of
  * their directory, NULL: it is not known. Says nothing of RSET_HOLDING_DATA, `dir` and `by`. Pure. */
 rset_holding rset_holding_recorded(const rset_evidence *ev, const char *base, const char *dir,
                                    int k);
@@ -97,8 +98,8 @@ bool rset_look_tells(const rset_look *look, const rset_look_telling *how, const 
 
 /* ---- keepers ---- */
 
-/* What a rank says to the one that keeps a name: that there is a holding, or that it asks for one. In an answer `asks` is how many do.
- * Sent as it is. */
+/* A saying goes from a rank to the keeper of a name: there is this holding, or the rank asks for one. In an answer `asks` is how many
+ * ranks do. It is sent as it is. */
 typedef struct rset_saying {
     uint64_t     key;
     int32_t      asks;    /* 0: there is this holding */
@@ -109,7 +110,7 @@ typedef struct rset_saying {
 /* Adds it to what this rank says next. Local. */
 void rset_keepers_say(rset_records *said, const rset_comm *world, const rset_saying *saying);
 
-/* What was said of one key: those that ask come first, in the order of their ranks; then holdings, equal ones side by side. Adds the
+/* A keeper answers what was said of one key: sayings of those that ask come first, in the order of their ranks; then holdings, equal ones side by side. Adds the
  * answers to *out (rset_records_add). Is any of it news to who asks? Local. */
 typedef bool (*rset_keeper)(const rset_saying *of_key, size_t n, rset_records *out);
 
@@ -121,7 +122,7 @@ typedef struct rset_keepers_question {
         news; /* this rank wants to hear the answers, news or not; afterwards: they were heard, the same on all. NULL: all want to */
 } rset_keepers_question;
 
-/* What all ranks say goes to the keepers, and what they answer comes back, in the place of what was said: rset_saying each. `said`
+/* Ranks say what they have and ask for; the keepers answer; and the answers come back in the place of what was said: rset_saying each. `said`
  * is of that size. Where no rank wants the answers, and none is news, they stay where they are. Collective, with this rank's failure so
  * far. RSET_NOMEM, RSET_PEER. */
 rset_status rset_keepers_ask(const rset_keepers_question *q, rset_status own, rset_records *said,

@@ -155,7 +155,7 @@ rset_openings_finder(const rset_openings *o, uint64_t name)
 
 /* ---- what all see of the own name ---- */
 
-/* What this rank tells; owned. */
+/* The holdings that this rank tells keepers of; owned. */
 typedef struct telling {
     rset_holding *at;
     size_t        n, room;
