@@ -35,7 +35,7 @@ piece_bad(const cut *c, int m, uint64_t at, uint64_t *until)
         end = UINT64_MAX;
     } else {
         bad = rset_ranges_cover(&c->health[m].data, pos, &end);
-        if (end > c->shape->length[m])
+        if (bad && end > c->shape->length[m])
             end = c->shape->length[m];
     }
     *until = end == UINT64_MAX ? UINT64_MAX : end - p->offset;

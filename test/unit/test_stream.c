@@ -56,6 +56,25 @@ close_world(world *w)
     rset_plan_free(&w->plan);
 }
 
+/* What a member has behind the end of its file are zeros, as others have bytes there: nothing is computed in another way. So members send
+ * each other as many messages for files of any lengths. */
+static void
+the_end_of_a_file_cuts_no_stripe(void **state)
+{
+    static const rset_scheme *schemes[] = {&rset_scheme_xor, &rset_scheme_rs};
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        world w;
+
+        open_world(&w, schemes[k], k + 1, CHUNK + 5);
+        assert_int_equal(w.plan.n, N);
+        for (size_t i = 0; i < w.plan.n; i++)
+            assert_int_equal(w.plan.segments[i].stripe, (int)i);
+        close_world(&w);
+    }
+}
+
 /* ---- one member ---- */
 
 typedef struct member {
@@ -244,6 +263,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_end_of_a_file_cuts_no_stripe),
         cmocka_unit_test(crumbs_make_the_same),
         cmocka_unit_test(a_worker_makes_the_same),
         cmocka_unit_test(bounds_hold_for_each_round),
