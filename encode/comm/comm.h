@@ -268,8 +268,10 @@ typedef struct rset_reduction {
 rset_status rset_reduce(rset_comm *comm, rset_status own, const char *host,
                         const rset_reduction *what, rset_err *err);
 
-/* The same for one question: *is becomes whether it is so on any rank. */
+/* The same for one question: *is becomes whether it is so on any rank; and for several: each bit of *are. */
 rset_status rset_any(rset_comm *comm, rset_status own, const char *host, bool *is, rset_err *err);
+rset_status rset_any_of(rset_comm *comm, rset_status own, const char *host, uint64_t *are,
+                        rset_err *err);
 
 /* Records of one size, each with the rank that it goes to or comes from. Zeroed but for `size`: none. */
 typedef struct rset_records {

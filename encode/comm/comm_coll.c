@@ -434,11 +434,16 @@ any_of(void *into, const void *other)
 }
 
 rset_status
+rset_any_of(rset_comm *comm, rset_status own, const char *host, uint64_t *are, rset_err *err)
+{
+    return rset_reduce(comm, own, host, &(rset_reduction){are, sizeof *are, any_of}, err);
+}
+
+rset_status
 rset_any(rset_comm *comm, rset_status own, const char *host, bool *is, rset_err *err)
 {
-    uint64_t             any = *is;
-    const rset_reduction what = {&any, sizeof any, any_of};
-    rset_status          st = rset_reduce(comm, own, host, &what, err);
+    uint64_t    any = *is;
+    rset_status st = rset_any_of(comm, own, host, &any, err);
 
     *is = any != 0;
     return st;

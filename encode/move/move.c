@@ -418,7 +418,7 @@ rset_move_missing(const rset_move_args *args, rset_move **move_out, rset_moved *
 {
     rset_move   lacking, *m = calloc(1, sizeof *m);
     findings    all = {0};
-    rset_status st = RSET_OK;
+    rset_status st = args->before;
 
     *move_out = NULL;
     *out = (rset_moved){0};

@@ -8,8 +8,10 @@
 
 #include "comm/comm.h"
 #include "member/member.h"
+#include "picture/picture.h"
 
 typedef struct rset_move_args {
+    rset_status          before; /* this rank's failure so far */
     rset_comm           *world;
     const rset_local    *local;
     const rset_evidence *evidence; /* what is there already */
@@ -25,6 +27,7 @@ typedef struct rset_move_args {
         one_dir; /* `local->dir` is the directory of all ranks, who see the same; the same on all */
     bool     copies; /* what was given stays where it was, too */
     uint64_t known;  /* generation that all have heard of: a record of it is no news; 0: none */
+    rset_keepers_aside *aside; /* asked in the same messages; NULL: nothing is. The same on all */
 } rset_move_args;
 
 /* What is recorded of a file. */

@@ -12,7 +12,6 @@
 #define RSET_MOVE_INTERNAL_H
 
 #include "move.h"
-#include "picture/picture.h"
 
 #include <limits.h>
 

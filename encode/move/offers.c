@@ -151,10 +151,10 @@ rset_move_ask(const rset_move_question *q, rset_status before, rset_records *tol
               rset_err *err)
 {
     const rset_move_args       *a = q->args;
-    const rset_keepers_question ask = {a->world, a->host, answer, q->news};
+    const rset_keepers_question ask = {a->world, a->host, answer, q->news, a->aside};
     bool                        own = false;
 
-    *told_out = (rset_records){.size = sizeof(rset_saying)};
+    *told_out = a->aside != NULL ? a->aside->said : (rset_records){.size = sizeof(rset_saying)};
     if (before == RSET_OK) {
         say_found(q, told_out, &own);
         if (!own)

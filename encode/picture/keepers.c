@@ -17,25 +17,42 @@ compare(uint64_t a, uint64_t b)
     return a < b ? -1 : a > b;
 }
 
-/* By key; who asks before what there is. */
+static bool
+is_another(const rset_saying *a, const rset_saying *b)
+{
+    return a->key != b->key || a->aside != b->aside;
+}
+
+/* By question and key; who asks before what there is. */
 static int
 by_key(const void *a, const void *b)
 {
     const rset_saying *x = a, *y = b;
     const bool         asks = x->asks != 0, other = y->asks != 0;
 
-    if (x->key != y->key)
-        return compare(x->key, y->key);
+    if (is_another(x, y))
+        return x->aside != y->aside ? x->aside - y->aside : compare(x->key, y->key);
     if (asks != other)
         return asks ? -1 : 1;
     return asks ? compare((uint64_t)x->from, (uint64_t)y->from)
                 : memcmp(&x->holding, &y->holding, sizeof x->holding);
 }
 
+/* What keepers find out, in one reduction. */
+enum { NEWS = 1, DIFFER = 2 };
+
+static uint64_t
+answer(const rset_keepers_question *q, const rset_saying *of_key, size_t n, rset_records *out)
+{
+    if (of_key->aside == 0)
+        return q->answer(of_key, n, out) ? NEWS : 0;
+    return q->aside != NULL && q->aside->differ(of_key, n) ? DIFFER : 0;
+}
+
 /* This rank keeps some keys. */
 static rset_status
-answer_all(rset_keeper answer, const rset_records *heard, rset_records *out, bool *news,
-           rset_err *err)
+answer_all(const rset_keepers_question *q, const rset_records *heard, rset_records *out,
+           uint64_t *found, rset_err *err)
 {
     rset_saying *all = calloc(heard->n + 1, sizeof *all);
     size_t       first = 0;
@@ -48,8 +65,8 @@ answer_all(rset_keeper answer, const rset_records *heard, rset_records *out, boo
     if (all != NULL)
         qsort(all, heard->n, sizeof *all, by_key);
     for (size_t i = 1; all != NULL && i <= heard->n; i++)
-        if (i == heard->n || all[i].key != all[first].key) {
-            *news = answer(&all[first], i - first, out) || *news;
+        if (i == heard->n || is_another(&all[i], &all[first])) {
+            *found |= answer(q, &all[first], i - first, out);
             first = i;
         }
     free(all);
@@ -63,16 +80,18 @@ rset_keepers_ask(const rset_keepers_question *q, rset_status own, rset_records *
 {
     rset_records out = {.size = sizeof(rset_saying)};
     rset_status  st = rset_route(q->world, own, q->host, said, err);
-    bool         news = q->news != NULL && *q->news;
+    uint64_t     found = q->news != NULL && *q->news ? NEWS : 0;
 
-    own = st == RSET_OK ? answer_all(q->answer, said, &out, &news, err) : st;
+    own = st == RSET_OK ? answer_all(q, said, &out, &found, err) : st;
     if (st == RSET_OK && q->news != NULL) {
-        st = rset_any(q->world, own, q->host, &news, err);
+        st = rset_any_of(q->world, own, q->host, &found, err);
         own = st;
-        *q->news = news;
+        *q->news = (found & NEWS) != 0;
     }
+    if (q->aside != NULL)
+        q->aside->is = st == RSET_OK && (found & DIFFER) != 0;
     rset_records_free(said);
-    if (st == RSET_OK && (q->news == NULL || news))
+    if (st == RSET_OK && (q->news == NULL || *q->news))
         st = rset_route(q->world, own, q->host, &out, err);
     else
         rset_records_free(&out);

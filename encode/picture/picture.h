@@ -98,11 +98,11 @@ bool rset_look_tells(const rset_look *look, const rset_look_telling *how, const 
 
 /* ---- keepers ---- */
 
-/* A saying goes from a rank to the keeper of a name: there is this holding, or the rank asks for one. In an answer `asks` is how many
- * ranks do. It is sent as it is. */
+/* A saying goes from a rank to the keeper of a name: there is this holding, or the rank asks for one. It is sent as it is. */
 typedef struct rset_saying {
     uint64_t     key;
-    int32_t      asks;    /* 0: there is this holding */
+    int16_t      aside;   /* not 0: it belongs to the question that is asked aside */
+    int16_t      asks;    /* 0: there is this holding; in an answer 2: several ranks ask */
     int32_t      from;    /* who asks */
     rset_holding holding; /* or, of who asks, what it has of its own */
 } rset_saying;
@@ -114,12 +114,20 @@ void rset_keepers_say(rset_records *said, const rset_comm *world, const rset_say
  * answers to *out (rset_records_add). Is any of it news to who asks? Local. */
 typedef bool (*rset_keeper)(const rset_saying *of_key, size_t n, rset_records *out);
 
+/* A question that is asked aside travels with the sayings of another one, and its answer is one bit, the same on all ranks. */
+typedef struct rset_keepers_aside {
+    rset_records said; /* sayings of this rank; they go over to who asks the other question */
+    bool (*differ)(const rset_saying *of_key, size_t n); /* the answer of a keeper */
+    bool is; /* afterwards: any keeper has said so; false after a failure */
+} rset_keepers_aside;
+
 typedef struct rset_keepers_question {
     rset_comm  *world;
     const char *host;
     rset_keeper answer;
-    bool *
+    bool                 *
         news; /* this rank wants to hear the answers, news or not; afterwards: they were heard, the same on all. NULL: all want to */
+    rset_keepers_aside *aside; /* NULL: nothing is; else with `news` */
 } rset_keepers_question;
 
 /* Ranks say what they have and ask for; the keepers answer; and the answers come back in the place of what was said: rset_saying each. `said`

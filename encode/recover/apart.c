@@ -27,10 +27,8 @@ own_generation(const rset_recovery *r, bool prepared)
     const uint64_t own = prepared ? rset_evidence_newest(r->args->evidence)
                                   : rset_evidence_generation(r->args->evidence);
     const uint64_t counts = rset_generation_of_code(r->standing.counts);
-    const bool     each = r->policy.apart || r->policy.stood_in ||
-                      r->policy.published_ranks != (uint64_t)r->args->world->size;
 
-    return !each && rset_generation_newer(counts, own) ? counts : own;
+    return !rset_recovery_is_of_others(r) && rset_generation_newer(counts, own) ? counts : own;
 }
 
 /* Where others have stood in, what is prepared only was decided on: it does not count. */
@@ -166,27 +164,37 @@ find_out_apart(rset_openings *o)
     return st;
 }
 
+/* All say which names they open, and hear what is seen of these. */
+static rset_status
+ask_all(rset_recovery *r)
+{
+    rset_openings o = {.r = r};
+    rset_status   st = rset_openings_begin(&o);
+
+    if (st == RSET_OK)
+        st = rset_openings_ask(&o);
+    rset_openings_take_newest(&o, true);
+    if (st == RSET_OK)
+        st = find_out_apart(&o);
+    if (st == RSET_OK)
+        rset_recovery_choose(r);
+    rset_openings_free(&o);
+    return st;
+}
+
 /* Mostly each rank opens a file of its own, in the one generation that counts, and as many have come as wrote them: then nobody is
  * behind or apart, and all that was reported holds. */
 rset_status
 rset_recovery_ask(rset_recovery *r)
 {
-    const bool others = r->policy.apart || r->policy.stood_in ||
-                        r->policy.published_ranks != (uint64_t)r->args->world->size;
-    rset_openings o = {.r = r};
-    bool          news = false;
-    rset_status   st = rset_openings_begin(&o);
+    bool        matters = r->differ || rset_recovery_is_of_others(r);
+    rset_status st = RSET_OK;
 
-    if (st == RSET_OK)
-        st = rset_openings_ask(&o, others ? NULL : &news);
-    news = news || others;
+    if (!matters)
+        st = rset_openings_differ(r, &matters);
+    r->reported = st == RSET_OK && !matters; /* as all have reported */
+    if (matters)
+        st = ask_all(r);
     r->policy.asked = st == RSET_OK;
-    rset_openings_take_newest(&o, true);
-    if (st == RSET_OK && news)
-        st = find_out_apart(&o);
-    if (st == RSET_OK && news)
-        rset_recovery_choose(r);
-    r->reported = st == RSET_OK && !news; /* as all have reported */
-    rset_openings_free(&o);
     return st;
 }

@@ -305,8 +305,8 @@ steps_complete(const rset_summary *all, bool others)
 
 /* No rank writes, and names tell files apart, or nobody who has come has a record that says whether they do: so each may open
  * what it likes, and that matters where not all is in order. Of renamed files the names tell nothing. */
-static bool
-has_to_ask(const rset_summary *all, const rset_policy *policy)
+bool
+rset_has_to_ask(const rset_summary *all, const rset_policy *policy)
 {
     const bool named = all->least_name != all->most_name || (all->facts & RSET_FACT_NAMED) != 0 ||
                        all->most_wrote == 0;
@@ -351,7 +351,7 @@ of_states(const rset_summary *all, const rset_policy *policy)
 static uint64_t
 of_policy(const rset_summary *all, const rset_policy *policy)
 {
-    uint64_t is = has_to_ask(all, policy) ? UNASKED : 0;
+    uint64_t is = rset_has_to_ask(all, policy) ? UNASKED : 0;
 
     is |= (all->common & RSET_FACT_GONE) != 0 && !policy->undelete ? GONE : 0;
     is |= policy->required ? REQUIRED : 0;

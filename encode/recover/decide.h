@@ -257,6 +257,10 @@ typedef struct rset_decision {
 
 rset_decision rset_decide(const rset_summary *all, rset_coverage worst, const rset_policy *policy);
 
+/* The condition UNASKED of the table: what comes first is that readers find out which files they open, unless files are to be
+ * searched for. Pure. */
+bool rset_has_to_ask(const rset_summary *all, const rset_policy *policy);
+
 /* What a rank does about a decision. */
 typedef enum rset_action {
     RSET_ACTION_NOTHING,

@@ -7,6 +7,20 @@
 
 /* ---- what this process sees ---- */
 
+static rset_opening
+own_opening(const rset_recovery *r)
+{
+    const rset_local *local = r->args->local;
+    rset_opening      own = {0};
+
+    if (local->nfiles > 0 && !r->unprotected) {
+        own.name = rset_name_hash(local->names[0]);
+        own.found = local->dir != NULL && rset_dir_has_file(local->dir, local->names[0]);
+    }
+    return own;
+}
+
+/* What this rank opens, and what it sees. */
 static rset_status
 look_around(rset_openings *o)
 {
@@ -17,6 +31,8 @@ look_around(rset_openings *o)
                                    .host = a->host,
                                    .recorded = true};
 
+    o->own = own_opening(o->r);
+    o->telling = (rset_look_telling){a->world, at.like != NULL ? at.like : "", o->r->one_dir};
     return at.like != NULL ? rset_look_around(&at, &o->look, o->r->err) : RSET_OK;
 }
 
@@ -68,19 +84,6 @@ rset_openings_each_told(const rset_openings *o, rset_holding_fn take, void *arg)
 
 /* ---- which names are opened ---- */
 
-static rset_opening
-own_opening(const rset_recovery *r)
-{
-    const rset_local *local = r->args->local;
-    rset_opening      own = {0};
-
-    if (local->nfiles > 0 && !r->unprotected) {
-        own.name = rset_name_hash(local->names[0]);
-        own.found = local->dir != NULL && rset_dir_has_file(local->dir, local->names[0]);
-    }
-    return own;
-}
-
 /* Hashes of names are odd. */
 static uint32_t
 bit_of(uint64_t name)
@@ -113,12 +116,10 @@ rset_openings_begin(rset_openings *o)
 {
     const rset_recover_args *a = o->r->args;
     const rset_reduction     what = {&o->opened, sizeof o->opened, merge_names};
+    const rset_status        own = look_around(o);
 
-    o->own = own_opening(o->r);
-    o->telling = (rset_look_telling){a->world, a->local->nfiles > 0 ? a->local->names[0] : "",
-                                     o->r->one_dir};
     o->opened.bits[bit_of(o->own.name) / 8] |= (uint8_t)(1 << bit_of(o->own.name) % 8);
-    return rset_reduce(a->world, look_around(o), a->host, &what, o->r->err);
+    return rset_reduce(a->world, own, a->host, &what, o->r->err);
 }
 
 rset_status
@@ -157,9 +158,23 @@ rset_openings_finder(const rset_openings *o, uint64_t name)
 
 /* The holdings that this rank tells keepers of; owned. */
 typedef struct telling {
+    bool aside; /* with the question whether that differs; else of names that some rank opens */
     rset_holding *at;
     size_t        n, room;
 } telling;
+
+static uint64_t
+counts(const rset_openings *o)
+{
+    return rset_generation_of_code(o->r->standing.counts);
+}
+
+/* Is anything else known of a file than that it was protected in this generation? */
+static bool
+is_other(const rset_holding *one, uint64_t generation)
+{
+    return one->generation != generation || one->newest != generation || one->next != 0;
+}
 
 static bool
 note(const rset_openings *o, const rset_located *found, int k, const rset_holding *holding,
@@ -173,7 +188,7 @@ note(const rset_openings *o, const rset_located *found, int k, const rset_holdin
     one.dir = 0; /* of what several see, one says enough */
     if (!o->exact)
         one.facts &= ~(uint32_t)(RSET_HOLDING_HERE | RSET_HOLDING_DATA);
-    if (one.generation == 0 || !may_be_opened(o, one.base))
+    if (one.generation == 0 || !(t->aside ? is_other(&one, counts(o)) : may_be_opened(o, one.base)))
         return true;
     if (t->n == t->room) {
         rset_holding *grown = realloc(t->at, (2 * t->room + 16) * sizeof *grown);
@@ -193,19 +208,27 @@ compare(const void *a, const void *b)
     return memcmp(a, b, sizeof(rset_holding));
 }
 
-/* The same is told once: a file, and each header that records it, mostly say the same. */
+/* This rank opens its file, and tells what it sees. The same is told once: a file, and each header that records it, mostly say the
+ * same. */
 static rset_status
-tell_keepers(const rset_openings *o, rset_records *said)
+tell_keepers(const rset_openings *o, bool aside, rset_records *said)
 {
-    telling    t = {0};
-    const bool all = each(o, true, note, &t);
+    const rset_comm *world = o->r->args->world;
+    telling          t = {.aside = aside};
+    const bool       all = each(o, true, note, &t);
+    rset_saying      it = {.key = o->own.name, .aside = aside, .asks = 1};
 
+    it.holding.newest = counts(o);
+    rset_keepers_say(said, world, &it);
+    it.asks = 0;
     if (t.n > 1)
         qsort(t.at, t.n, sizeof *t.at, compare);
-    for (size_t i = 0; all && i < t.n; i++)
+    for (size_t i = 0; all && i < t.n; i++) {
+        it.key = t.at[i].base;
+        it.holding = t.at[i];
         if (i == 0 || compare(&t.at[i - 1], &t.at[i]) != 0)
-            rset_keepers_say(said, o->r->args->world,
-                             &(rset_saying){.key = t.at[i].base, .holding = t.at[i]});
+            rset_keepers_say(said, world, &it);
+    }
     free(t.at);
     return all ? RSET_OK
                : rset_fail(o->r->err, RSET_NOMEM,
@@ -218,36 +241,70 @@ is_same(const rset_holding *a, const rset_holding *b)
     return memcmp(a, b, offsetof(rset_holding, by)) == 0;
 }
 
-/* Is anything said of one name but that one rank opens it, in the generation of which it knows? */
-static bool
-is_news(const rset_saying *of_key, size_t n, size_t askers)
-{
-    bool news = askers > 1;
-
-    for (size_t k = askers; askers > 0 && k < n; k++) {
-        const rset_holding *one = &of_key[k].holding;
-        const uint64_t      known = of_key[0].holding.newest;
-
-        news = news || one->generation != known || one->newest != known || one->next != 0;
-    }
-    return news;
-}
-
-/* Each that asks hears how many do, and what there is. */
-static bool
-answer(const rset_saying *of_key, size_t n, rset_records *out)
+static size_t
+count_askers(const rset_saying *of_key, size_t n)
 {
     size_t askers = 0;
 
     while (askers < n && of_key[askers].asks != 0)
         askers++;
+    return askers;
+}
+
+/* Is anything said of a name that a rank opens, but that it does, and knows of the generation in which the file was protected? */
+static bool
+differ(const rset_saying *of_key, size_t n)
+{
+    const size_t askers = count_askers(of_key, n);
+    bool         any = askers > 1;
+
+    for (size_t k = askers; askers > 0 && k < n; k++)
+        any = any || is_other(&of_key[k].holding, of_key[0].holding.newest);
+    return any;
+}
+
+/* Each that asks hears whether others do, and what there is. */
+static bool
+answer(const rset_saying *of_key, size_t n, rset_records *out)
+{
+    const size_t      askers = count_askers(of_key, n);
+    const rset_saying first = {.asks = askers > 1 ? 2 : 1};
+
     for (size_t i = 0; i < askers; i++) {
-        rset_records_add(out, of_key[i].from, &(rset_saying){.asks = (int32_t)askers});
+        rset_records_add(out, of_key[i].from, &first);
         for (size_t k = askers; k < n; k++)
             if (k == askers || !is_same(&of_key[k - 1].holding, &of_key[k].holding))
                 rset_records_add(out, of_key[i].from, &(rset_saying){.holding = of_key[k].holding});
     }
-    return is_news(of_key, n, askers);
+    return true;
+}
+
+rset_status
+rset_openings_ask_aside(rset_recovery *r, rset_keepers_aside *aside)
+{
+    rset_openings o = {.r = r};
+    rset_status   st = look_around(&o);
+
+    *aside = (rset_keepers_aside){.said.size = sizeof(rset_saying), .differ = differ};
+    if (st == RSET_OK)
+        st = tell_keepers(&o, true, &aside->said);
+    rset_openings_free(&o);
+    return st;
+}
+
+rset_status
+rset_openings_differ(rset_recovery *r, bool *differ_out)
+{
+    const rset_recover_args    *a = r->args;
+    bool                        none = false;
+    rset_keepers_aside          aside;
+    const rset_keepers_question q = {a->world, a->host, answer, &none, &aside};
+    rset_status                 st = rset_openings_ask_aside(r, &aside);
+
+    st = rset_keepers_ask(&q, st, &aside.said, r->err);
+    rset_records_free(&aside.said);
+    *differ_out = aside.is;
+    return st;
 }
 
 static rset_status
@@ -274,18 +331,15 @@ take_answers(rset_openings *o, const rset_records *answers)
 }
 
 rset_status
-rset_openings_ask(rset_openings *o, bool *news)
+rset_openings_ask(rset_openings *o)
 {
     const rset_recover_args    *a = o->r->args;
-    const rset_keepers_question q = {a->world, a->host, answer, news};
-    const uint64_t              known = rset_generation_of_code(o->r->standing.counts);
+    const rset_keepers_question q = {.world = a->world, .host = a->host, .answer = answer};
     rset_records                said = {.size = sizeof(rset_saying)};
     rset_status                 st;
 
-    rset_keepers_say(&said, a->world,
-                     &(rset_saying){.key = o->own.name, .asks = 1, .holding = {.newest = known}});
-    st = rset_keepers_ask(&q, tell_keepers(o, &said), &said, o->r->err);
-    if (st == RSET_OK && (news == NULL || *news))
+    st = rset_keepers_ask(&q, tell_keepers(o, false, &said), &said, o->r->err);
+    if (st == RSET_OK)
         o->failed = take_answers(o, &said);
     rset_records_free(&said);
     return st;

@@ -1,5 +1,5 @@
 /* openings_internal.h: which files the ranks that have come open, and the holdings of these that they see, by names, whoever wrote them
- * (openings.c). For stand_in.c and apart.c; nobody else includes this. */
+ * (openings.c). For stand_in.c, apart.c and report.c; nobody else includes this. */
 #ifndef RSET_OPENINGS_INTERNAL_H
 #define RSET_OPENINGS_INTERNAL_H
 
@@ -45,14 +45,19 @@ typedef struct rset_openings {
     rset_status failed; /* of this rank alone, its message in r->err: for the next reduction */
 } rset_openings;
 
+/* Does it matter which files the ranks open? Not where each opens one of its own, and all that anybody sees of these is of the generation
+ * that counts. *aside is that question, for messages that go to keepers anyway. Local. RSET_NOMEM, RSET_IO. */
+rset_status rset_openings_ask_aside(rset_recovery *r, rset_keepers_aside *aside);
+/* The same question in messages of its own. *differ_out is false after a failure. Collective. RSET_NOMEM, RSET_IO. */
+rset_status rset_openings_differ(rset_recovery *r, bool *differ_out);
+
 /* This process looks around, and hears which names may be opened. Collective. RSET_NOMEM, RSET_IO. */
 rset_status rset_openings_begin(rset_openings *o);
 
 /* Each rank says what it sees of files that some rank opens, and hears what all see of the name that it opens itself: o->heard, not the
- * same on all ranks; of what several see, that one of them does. `news` as of a rset_keepers_question: where *news comes to false,
- * each file is opened by one rank at most, and all that anybody sees of it is of the generation that counts. A failure of this rank
- * alone is left in o->failed. Collective. RSET_NOMEM. */
-rset_status rset_openings_ask(rset_openings *o, bool *news);
+ * same on all ranks; of what several see, that one of them does. A failure of this rank alone is left in o->failed. Collective.
+ * RSET_NOMEM. */
+rset_status rset_openings_ask(rset_openings *o);
 
 /* What o->own says of generations: the newest of what was heard; `meant`: only of the files that are meant. Local. */
 void rset_openings_take_newest(rset_openings *o, bool meant);

@@ -41,6 +41,7 @@ typedef struct rset_recovery {
     rset_content  content;    /* the most that any rank wants verified */
     bool          one_dir;    /* all ranks look into one directory, and see the same */
     bool          reported;   /* what all report came with the census */
+    bool          differ;     /* it matters which files the ranks open: readers have said so */
     bool          unread;     /* redundancy of this rank was taken for good by its size */
     bool          forwarded;  /* the prepared generation counts, since all have it */
     bool          no_forward; /* that was tried, and it cannot be had */
@@ -151,6 +152,9 @@ uint64_t    rset_recovery_name_hash(const rset_recovery *r, const char *base);
 /* Which generations there are; and mostly what all report with it, so that rset_recovery_report has nothing left to do. Collective over
  * the world, with this rank's failure so far. */
 rset_status rset_recovery_take_census(rset_recovery *r, rset_status own);
+
+/* Have others come than the ranks that wrote one generation, each for its own file? The same on all ranks. Local. */
+bool rset_recovery_is_of_others(const rset_recovery *r);
 
 /* Takes the generations to stand to out of the census: the newest published one, and what is prepared. Local. */
 void rset_recovery_choose(rset_recovery *r);

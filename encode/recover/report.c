@@ -1,5 +1,5 @@
 /* report.c: what each rank has, told to all others. See recover_internal.h. */
-#include "recover_internal.h"
+#include "openings_internal.h"
 
 #include "common/crc64.h"
 #include "rendezvous/rendezvous.h"
@@ -168,6 +168,13 @@ number_of_dir(const rset_recovery *r)
     number = rset_crc64(rset_name_kept(a->local->names[0]), kind.text, strlen(kind.text));
     number = rset_crc64(number, a->host, strlen(a->host));
     return rset_crc64(number, where, sizeof where);
+}
+
+bool
+rset_recovery_is_of_others(const rset_recovery *r)
+{
+    return r->policy.apart || r->policy.stood_in ||
+           r->policy.published_ranks != (uint64_t)r->args->world->size;
 }
 
 void
@@ -344,6 +351,21 @@ is_strange(const rset_recovery *r)
            (r->mine.facts & RSET_FACT_RENUMBERED) != 0;
 }
 
+/* Would the ranks ask next which files they open, if none is found? Then they ask that in the messages of the search. */
+static bool
+asks_aside(const rset_recovery *r)
+{
+    return rset_has_to_ask(&r->all, &r->policy) && !r->differ && !rset_recovery_is_of_others(r);
+}
+
+/* What was asked aside; it is asked once more where files have come. */
+static void
+take_aside(rset_recovery *r, const rset_keepers_aside *aside, bool moved)
+{
+    r->differ = aside->is;
+    r->policy.asked = !aside->is && !moved;
+}
+
 /* What lies under a name that was given to a file by other means is of what had it before: it is none to be looked for. */
 rset_status
 rset_recovery_search(rset_recovery *r)
@@ -352,7 +374,11 @@ rset_recovery_search(rset_recovery *r)
     const bool               missing = is_missing(r);
     const bool               strange = is_strange(r);
     const bool               wants = missing || (r->mine.facts & RSET_FACT_REPLACED) != 0;
-    const rset_move_args     args = {.world = a->world,
+    const bool               asks = asks_aside(r);
+    rset_keepers_aside       aside;
+    const rset_move_args     args = {.before = asks ? rset_openings_ask_aside(r, &aside) : RSET_OK,
+                                     .aside = asks ? &aside : NULL,
+                                     .world = a->world,
                                      .local = a->local,
                                      .evidence = a->evidence,
                                      .host = a->host,
@@ -368,6 +394,8 @@ rset_recovery_search(rset_recovery *r)
     rset_status              st = rset_move_missing(&args, &r->moves[r->nmoves], &moved, r->err);
 
     r->policy.searched = true;
+    if (st == RSET_OK && asks)
+        take_aside(r, &aside, moved.any);
     r->reported = st == RSET_OK && !moved.any; /* nothing has changed since all reported */
     if (st != RSET_OK || !moved.any)
         return st;

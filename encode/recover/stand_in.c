@@ -465,7 +465,7 @@ hear_all(stand_in *s)
     rset_status st = rset_openings_begin(&s->see), own;
 
     if (st == RSET_OK)
-        st = rset_openings_ask(&s->see, NULL);
+        st = rset_openings_ask(&s->see);
     if (st != RSET_OK)
         return st;
     own = s->see.failed;

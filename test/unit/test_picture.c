@@ -193,8 +193,8 @@ keepers_body(rset_comm *comm, void *arg)
 
         rset_keepers_say(&said, comm, &one);
     }
-    CHECK(rset_keepers_ask(&(rset_keepers_question){comm, "", answer_all, NULL}, RSET_OK, &said,
-                           &err) == RSET_OK);
+    CHECK(rset_keepers_ask(&(rset_keepers_question){comm, "", answer_all, NULL, NULL}, RSET_OK,
+                           &said, &err) == RSET_OK);
     for (size_t i = 0; i < said.n; i++) {
         const int mine = comm->rank, before = (comm->rank + n - 1) % n;
 
@@ -228,7 +228,7 @@ failed_body(rset_comm *comm, void *arg)
     if (comm->rank == 1)
         own = rset_fail(&err, RSET_IO, "a directory could not be listed");
     rset_keepers_say(&said, comm, &(rset_saying){.key = key_of(comm->rank), .asks = 1});
-    CHECK(rset_keepers_ask(&(rset_keepers_question){comm, "", answer_all, NULL}, own, &said,
+    CHECK(rset_keepers_ask(&(rset_keepers_question){comm, "", answer_all, NULL, NULL}, own, &said,
                            &err) == RSET_IO);
     CHECK(said.n == 0 && strstr(err.text, "could not be listed") != NULL);
     rset_records_free(&said);
@@ -255,8 +255,8 @@ news_body(rset_comm *comm, void *arg)
 
     rset_keepers_say(&said, comm, &ask);
     rset_keepers_say(&said, comm, &has);
-    CHECK(rset_keepers_ask(&(rset_keepers_question){comm, "", answer_all, &news}, RSET_OK, &said,
-                           &err) == RSET_OK);
+    CHECK(rset_keepers_ask(&(rset_keepers_question){comm, "", answer_all, &news, NULL}, RSET_OK,
+                           &said, &err) == RSET_OK);
     CHECK(news == heard && said.n == (heard ? 1 : 0));
     rset_records_free(&said);
 }
@@ -271,6 +271,56 @@ answers_that_are_no_news_stay(void **state)
         run(RANKS, DEADLINE, news_body, (void *)(uintptr_t)hows[i]);
 }
 
+/* What is asked aside under key 0 differs; a key has only that which belongs to the question. */
+static bool
+differ(const rset_saying *of_key, size_t n)
+{
+    return of_key[0].key == key_of(0) && n == 2 && of_key[0].asks != 0 && of_key[1].asks == 0;
+}
+
+/* Who asks, and has something of a key. */
+static void
+say_both(rset_records *said, const rset_comm *comm, rset_saying it)
+{
+    it.asks = 1;
+    rset_keepers_say(said, comm, &it);
+    it.asks = 0;
+    it.holding.rank = comm->rank;
+    rset_keepers_say(said, comm, &it);
+}
+
+/* The same keys in both questions. */
+static void
+aside_body(rset_comm *comm, void *arg)
+{
+    const int                  *how = arg; /* first key; rank that has failed */
+    const rset_saying           it = {.key = key_of(how[0] + comm->rank)};
+    rset_keepers_aside          aside = {.said.size = sizeof(rset_saying), .differ = differ};
+    bool                        news = true;
+    const rset_keepers_question q = {comm, "", answer_all, &news, &aside};
+    rset_err                    err = RSET_ERR_NONE;
+    rset_status                 own = RSET_OK;
+
+    if (comm->rank == how[1])
+        own = rset_fail(&err, RSET_NOMEM, "no memory for names");
+    say_both(&aside.said, comm, it);
+    say_both(&aside.said, comm, (rset_saying){.key = it.key, .aside = 1});
+    CHECK(rset_keepers_ask(&q, own, &aside.said, &err) == (how[1] < 0 ? RSET_OK : RSET_NOMEM));
+    CHECK(aside.is == (how[0] == 0 && how[1] < 0));
+    CHECK(aside.said.n == (how[1] < 0 ? 1U : 0U));
+    rset_records_free(&aside.said);
+}
+
+static void
+what_is_asked_aside_does_not_meet_the_other_question(void **state)
+{
+    static const int hows[][2] = {{0, -1}, {1, -1}, {0, 2}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof hows / sizeof *hows; i++)
+        run(RANKS, DEADLINE, aside_body, (void *)(uintptr_t)hows[i]);
+}
+
 int
 main(void)
 {
@@ -281,6 +331,7 @@ main(void)
         cmocka_unit_test(PC3_in_whatever_order_it_is_said),
         cmocka_unit_test(who_has_failed_says_so),
         cmocka_unit_test(answers_that_are_no_news_stay),
+        cmocka_unit_test(what_is_asked_aside_does_not_meet_the_other_question),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
