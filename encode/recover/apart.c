@@ -94,7 +94,7 @@ static rset_status
 is_restart(const rset_openings *o, bool *is_out)
 {
     const rset_recover_args *a = o->r->args;
-    bool                     others = !rset_openings_each(o, is_opened, NULL);
+    bool                     others = !rset_openings_each(o, false, is_opened, NULL);
     rset_status              st;
 
     for (int i = 0; i < a->world->size; i++)

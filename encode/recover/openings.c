@@ -51,9 +51,8 @@ rset_openings_is_of(const rset_holding *holding, const rset_openings_of *of)
            (of->next != 0 && (holding->generation == of->next || holding->next == of->next));
 }
 
-/* `told`: only of what this process tells others. */
-static bool
-each(const rset_openings *o, bool told, rset_holding_fn take, void *arg)
+bool
+rset_openings_each(const rset_openings *o, bool told, rset_holding_fn take, void *arg)
 {
     for (size_t i = 0; i < o->look.found.n; i++) {
         const rset_located *l = &o->look.found.at[i];
@@ -68,18 +67,6 @@ each(const rset_openings *o, bool told, rset_holding_fn take, void *arg)
         }
     }
     return true;
-}
-
-bool
-rset_openings_each(const rset_openings *o, rset_holding_fn take, void *arg)
-{
-    return each(o, false, take, arg);
-}
-
-bool
-rset_openings_each_told(const rset_openings *o, rset_holding_fn take, void *arg)
-{
-    return each(o, true, take, arg);
 }
 
 /* ---- which names are opened ---- */
@@ -158,7 +145,7 @@ rset_openings_finder(const rset_openings *o, uint64_t name)
 
 /* The holdings that this rank tells keepers of; owned. */
 typedef struct telling {
-    bool aside; /* with the question whether that differs; else of names that some rank opens */
+    bool          aside; /* those that differ; else those of names that some rank opens */
     rset_holding *at;
     size_t        n, room;
 } telling;
@@ -215,7 +202,7 @@ tell_keepers(const rset_openings *o, bool aside, rset_records *said)
 {
     const rset_comm *world = o->r->args->world;
     telling          t = {.aside = aside};
-    const bool       all = each(o, true, note, &t);
+    const bool       all = rset_openings_each(o, true, note, &t);
     rset_saying      it = {.key = o->own.name, .aside = aside, .asks = 1};
 
     it.holding.newest = counts(o);

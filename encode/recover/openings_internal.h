@@ -78,12 +78,10 @@ bool rset_openings_mean(const rset_openings *o, const rset_holding *holding);
 bool rset_openings_is_of(const rset_holding *holding, const rset_openings_of *of);
 
 /* Calls take for each holding that this process sees or finds recorded, of ranks that open one file each, until it says false, which is
- * returned; k: which of what `found` records. Local. */
+ * returned; k: which of what `found` records. `told`: only for what this process tells others (rset_look_tells). Local. */
 typedef bool (*rset_holding_fn)(const rset_openings *o, const rset_located *found, int k,
                                 const rset_holding *holding, void *arg);
-bool rset_openings_each(const rset_openings *o, rset_holding_fn take, void *arg);
-/* The same for what this process tells others (rset_look_tells). */
-bool rset_openings_each_told(const rset_openings *o, rset_holding_fn take, void *arg);
+bool rset_openings_each(const rset_openings *o, bool told, rset_holding_fn take, void *arg);
 
 void rset_openings_free(rset_openings *o);
 

@@ -153,7 +153,7 @@ uint64_t    rset_recovery_name_hash(const rset_recovery *r, const char *base);
  * the world, with this rank's failure so far. */
 rset_status rset_recovery_take_census(rset_recovery *r, rset_status own);
 
-/* Have others come than the ranks that wrote one generation, each for its own file? The same on all ranks. Local. */
+/* False if the ranks that have come are as many as wrote the generation that counts, and that counts for all. The same on all. Local. */
 bool rset_recovery_is_of_others(const rset_recovery *r);
 
 /* Takes the generations to stand to out of the census: the newest published one, and what is prepared. Local. */

@@ -351,14 +351,14 @@ is_strange(const rset_recovery *r)
            (r->mine.facts & RSET_FACT_RENUMBERED) != 0;
 }
 
-/* Would the ranks ask next which files they open, if none is found? Then they ask that in the messages of the search. */
+/* True if the table would say ASK next, should no file be found: then that is asked in the messages of the search. */
 static bool
 asks_aside(const rset_recovery *r)
 {
     return rset_has_to_ask(&r->all, &r->policy) && !r->differ && !rset_recovery_is_of_others(r);
 }
 
-/* What was asked aside; it is asked once more where files have come. */
+/* Takes the answer to what was asked aside. Where files have come, all ask once more. */
 static void
 take_aside(rset_recovery *r, const rset_keepers_aside *aside, bool moved)
 {

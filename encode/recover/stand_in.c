@@ -144,7 +144,7 @@ find_hosts(stand_in *s, const rset_openings_of *of)
     s->places = calloc((size_t)s->ranks, sizeof *s->places);
     if (mine == NULL || s->host_of == NULL || s->places == NULL)
         st = rset_fail(s->r->err, RSET_NOMEM, "no memory for the files of %d ranks", s->ranks);
-    (void)rset_openings_each_told(&s->see, tell_keeper, &(taking){s, of, &said});
+    (void)rset_openings_each(&s->see, true, tell_keeper, &(taking){s, of, &said});
     st = rset_route(a->world, st, a->host, &said, s->r->err);
     if (st == RSET_OK) {
         choose_hosts(s, &said, mine);
@@ -327,7 +327,7 @@ recover_generation(stand_in *s, const rset_openings_of *f)
             how.own = nobody_sees(s, p);
     if (st == RSET_OK && how.own == RSET_OK) {
         take_own_place(s, f);
-        (void)rset_openings_each(&s->see, take_place, &(taking){.s = s, .of = f});
+        (void)rset_openings_each(&s->see, false, take_place, &(taking){.s = s, .of = f});
     }
     how.host_of = s->host_of;
     if (st == RSET_OK)

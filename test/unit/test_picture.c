@@ -312,7 +312,7 @@ aside_body(rset_comm *comm, void *arg)
 }
 
 static void
-what_is_asked_aside_does_not_meet_the_other_question(void **state)
+PC3_what_is_asked_aside_meets_nothing_else(void **state)
 {
     static const int hows[][2] = {{0, -1}, {1, -1}, {0, 2}};
 
@@ -331,7 +331,7 @@ main(void)
         cmocka_unit_test(PC3_in_whatever_order_it_is_said),
         cmocka_unit_test(who_has_failed_says_so),
         cmocka_unit_test(answers_that_are_no_news_stay),
-        cmocka_unit_test(what_is_asked_aside_does_not_meet_the_other_question),
+        cmocka_unit_test(PC3_what_is_asked_aside_meets_nothing_else),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
