@@ -15,6 +15,12 @@ redset_mpi_or_skip() {
 
 redset_mpi_shared_memory() { export OMPI_MCA_btl=${OMPI_MCA_btl:-self,sm} OMPI_MCA_pml=${OMPI_MCA_pml:-ob1}; } # from Open MPI 5 on
 
+# Of tests only: the library test/vfd/preload_$1.c, if it was built.
+redset_mpi_preload() {
+    local library=${REDSET_BUILD_DIR:-}/test/vfd/libpreload_$1.so
+    [ ! -e "$library" ] || export LD_PRELOAD=$library${LD_PRELOAD:+:$LD_PRELOAD}
+}
+
 redset_mpi_settings() {
     export MPIEXEC=${MPIEXEC:-mpirun}
     if [ "$(id -u)" = 0 ]; then
@@ -36,9 +42,7 @@ redset_mpi_settings() {
             local jobs=${OMPI_MCA_orte_tmpdir_base:-} host
             host=$(uname -n)
             [ -z "$jobs" ] || mkdir -p "$jobs/ompi.${host%%.*}.$(id -u)/stays"
-            # see there: this Open MPI sometimes dies in MPI_Finalize on a busy machine
-            local keep=${REDSET_BUILD_DIR:-}/test/vfd/libpreload_keep.so
-            [ ! -e "$keep" ] || export LD_PRELOAD=$keep${LD_PRELOAD:+:$LD_PRELOAD} ;;
+            redset_mpi_preload keep ;; # see there: this Open MPI sometimes dies in MPI_Finalize on a busy machine
         *'(Open MPI) '[6-9]*)
             export PRTE_MCA_mapby=${PRTE_MCA_mapby:-:oversubscribe} PRTE_MCA_bindto=${PRTE_MCA_bindto:-none}
             export PRTE_MCA_ras=${PRTE_MCA_ras:-^slurm} # what tests put in the place of Slurm has no allocation
@@ -53,7 +57,8 @@ redset_mpi_settings() {
     export HWLOC_PLUGINS_PATH=${HWLOC_PLUGINS_PATH:-/nonexistent}
     # the UCX of MPICH takes calls away from preloaded libraries, and ends a process whose messages were not all taken
     export UCX_MEM_EVENTS=${UCX_MEM_EVENTS:-n}
-    # a rank that waits gives its core away: there are more ranks than cores
+    # a rank that waits gives its core away, and sleeps: there are more ranks than cores
+    redset_mpi_preload yield
     export OMPI_MCA_mpi_yield_when_idle=${OMPI_MCA_mpi_yield_when_idle:-1}
     export MPIR_CVAR_ENABLE_HEAVY_YIELD=${MPIR_CVAR_ENABLE_HEAVY_YIELD:-1} # MPICH, from 4.2 on
 }

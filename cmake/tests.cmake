@@ -271,6 +271,10 @@ if(TARGET rset_engine)
             string(REPLACE "/" "_" test "${test}")
             rset_test("${test}" mpi ${timeout}
                 ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${np} $<TARGET_FILE:${name}> ${words})
+            if(TARGET hdf5_vfd_redset AND NOT test MATCHES "speed$") # as redset_mpi_preload of mpi_settings.sh
+                set_property(TEST "${REDSET_TEST_PREFIX}${test}" APPEND PROPERTY
+                    ENVIRONMENT "LD_PRELOAD=${PROJECT_BINARY_DIR}/test/vfd/libpreload_yield.so")
+            endif()
         endforeach()
     endif()
 endif()

@@ -49,7 +49,7 @@ checks_make() {
     local targets=() target
     for target in "$@"; do
         case $target in
-            lives:*) targets+=(hdf5_vfd_redset h5redset lives serial_lives preload_clock preload_shift preload_keep) ;;
+            lives:*) targets+=(hdf5_vfd_redset h5redset lives serial_lives preload_clock preload_shift preload_keep preload_yield) ;;
             *) targets+=("$target") ;;
         esac
     done
