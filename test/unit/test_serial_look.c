@@ -1,5 +1,5 @@
 /* test_serial_look.c: what one process alone reads when it looks for what others have of its file (recover/serial.c): each directory
- * once, no header of what cannot concern the file, and no more directories than it may. */
+ * once, no header of what cannot concern the file, no file of another user, and no more directories than it may. */
 #include "image.h"
 #include "job.h"
 #include "picture/picture.h"
@@ -184,6 +184,36 @@ each_directory_is_listed_once(void **state)
             }
 }
 
+/* ---- whose files are believed ---- */
+
+/* N7: it may be one that another user has put there, since nothing says whose file it was. */
+static void
+redundancy_of_another_user_does_not_count_where_its_data_is_lost(void **state)
+{
+    enum { STRANGER = 12345 };
+
+    (void)state;
+    if (geteuid() != 0) {
+        print_message("SKIP: only root can give files away\n");
+        return;
+    }
+    for (int strange = 0; strange < 2; strange++) {
+        const char *search[RANKS + 1] = {NULL};
+        rset_err    err = RSET_ERR_NONE;
+        world       w;
+
+        world_open(&w, &rset_scheme_partner);
+        for (int r = 0; r < RANKS; r++)
+            search[r] = w.job.ranks[r].dir;
+        lose(&w, 0);
+        assert_int_equal(unlink(job_data(&w.job, LOST + 1)), 0); /* it has a copy of what is lost */
+        assert_true(strange == 0 ||
+                    chown(job_redundancy(&w.job, LOST + 1), STRANGER, (gid_t)-1) == 0);
+        assert_int_equal(recover_alone(&w, search, &err), strange == 0 ? RSET_OK : RSET_LOST);
+        world_close(&w);
+    }
+}
+
 /* ---- one that cannot concern it is not read, and they are not all kept open ---- */
 
 enum { FILES = 300 };
@@ -282,6 +312,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_directory_is_listed_once),
+        cmocka_unit_test(redundancy_of_another_user_does_not_count_where_its_data_is_lost),
         cmocka_unit_test(another_alone_is_not_read),
         cmocka_unit_test(what_headers_record_is_looked_into_up_to_a_limit),
     };
