@@ -82,7 +82,7 @@ list(JOIN rset_long "" rset_long)
 set(rset_waits "^(unit[.](rendezvous.*|comm_peers|vfd_background|names|renamed)|mpi[.].*[.](missing|late|never|nottaken)"
     "|tool[.](h5redset|scavenge|renamed|wait)|vfd[.]([^m].*|m[^i].*)|cluster[.]root)$") # not vfd.mixture
 list(JOIN rset_waits "" rset_waits)
-set(rset_lanes 2)
+set(rset_lanes 4)
 # Of those that compute, the long ones begin early: what comes last is short, and no core is without work before the end.
 set(rset_early "^(sweep|cluster|hang|lives)[.]|^unit[.](decide|engine)$")
 # Alone: the job that docs.commands takes a node from must not be over before.

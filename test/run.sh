@@ -121,8 +121,8 @@ select+=(--exclude-regex "$(IFS='|' && echo "${leave_out[*]}")")
 room=$(df --output=avail -k /dev/shm 2>/dev/null | tail -1)
 [ -n "${TMPDIR:-}" ] || [ "${room:-0}" -lt $((4 << 20)) ] || export TMPDIR=/dev/shm
 status=0
-# Two for each core, and two that wait: cmake/tests.cmake
-ctest --test-dir build --output-on-failure --no-tests=error -j "$((2 * $(nproc) + 2))" \
+# Two for each core, and one for each lane: cmake/tests.cmake
+ctest --test-dir build --output-on-failure --no-tests=error -j "$((2 * $(nproc) + 4))" \
     "${select[@]}" "$@" || status=$?
 
 [ -z "$quick" ] || echo 'test/run.sh --full runs the long tests, the other HDF5 flavours and the sanitizers as well'

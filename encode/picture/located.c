@@ -186,11 +186,20 @@ name_data(rset_located *one, const rset_info *info, rset_err *err)
     return RSET_OK;
 }
 
+/* What cannot be read is not there for a process alone; what protects it may be. */
+static rset_status
+accept(const search *s, rset_status st, const rset_err *own)
+{
+    return st == RSET_OK || (s->at->alone && st != RSET_NOMEM) ? RSET_OK
+                                                               : rset_fail_as(s->err, own);
+}
+
 /* Which of them are there? */
 static rset_status
-find_data(rset_dir *dir, rset_located *one, rset_err *err)
+find_data(const search *s, rset_located *one)
 {
     struct stat sb;
+    rset_err    own = RSET_ERR_NONE;
     rset_status st = RSET_OK;
 
     one->there = !one->evidence.placeholder;
@@ -198,7 +207,7 @@ find_data(rset_dir *dir, rset_located *one, rset_err *err)
         bool there = false;
 
         if (one->names[i][0] != '\0')
-            st = rset_dir_find_file(dir, one->names[i], &sb, &there, err);
+            st = accept(s, rset_dir_find_file(s->dir, one->names[i], &sb, &there, &own), &own);
         one->inodes[i] = there ? (uint64_t)sb.st_ino : 0;
         one->there = one->there && there;
     }
@@ -231,28 +240,22 @@ forget_sums(rset_header *h)
 
 /* What there is of it. */
 static rset_status
-look_at(const search *s, rset_located *one, bool *use_out, rset_err *err)
+look_at(const search *s, rset_located *one, bool *use_out)
 {
-    rset_status st = rset_survey(s->dir, one->prefix, one->base, &one->evidence, err);
+    rset_err    own = RSET_ERR_NONE;
+    rset_status st = rset_survey(s->dir, one->prefix, one->base, &one->evidence, &own);
 
     *use_out = st == RSET_OK && one->evidence.has_header &&
                (s->at->alone || !one->evidence.undo.busy) && is_of_its_rank(one);
+    st = accept(s, st, &own);
     if (*use_out)
-        st = name_data(one, &one->evidence.header.infos[0], err);
+        st = name_data(one, &one->evidence.header.infos[0], s->err);
     if (*use_out && st == RSET_OK)
-        st = find_data(s->dir, one, err);
+        st = find_data(s, one);
     if (*use_out)
         forget_sums(&one->evidence.header);
     *use_out = *use_out && st == RSET_OK;
     return st;
-}
-
-/* What cannot be read is not there for a process alone. */
-static rset_status
-accept(const search *s, rset_status st, const rset_err *own)
-{
-    return st == RSET_OK || (s->at->alone && st != RSET_NOMEM) ? RSET_OK
-                                                               : rset_fail_as(s->err, own);
 }
 
 rset_status
@@ -271,9 +274,8 @@ rset_locate(rset_dir *dir, const rset_look_at *at, rset_located_list *out, rset_
     for (size_t i = first; i < out->n; i++) {
         bool use = false;
 
-        own = RSET_ERR_NONE;
         if (st == RSET_OK)
-            st = accept(&s, look_at(&s, &out->at[i], &use, &own), &own);
+            st = look_at(&s, &out->at[i], &use);
         if (use)
             out->at[kept++] = out->at[i];
         else
