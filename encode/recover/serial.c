@@ -28,8 +28,9 @@ typedef struct serial {
     rset_summary  all; /* of this rank alone */
     rset_coverage coverage;
     rset_decision decision;
-    rset_err      why;              /* it is not covered */
-    rset_altered  altered;          /* as of a rset_repair */
+    rset_err      why;     /* it is not covered */
+    rset_altered  altered; /* as of a rset_repair */
+    bool          searched;
     rset_file    *held;             /* the repair lock; NULL: nobody holds it */
     bool          no_room, cramped; /* as of a rset_repair: found, and what follows */
     char *renamed_from; /* prefix of another name that it had, under which it is recorded; owned */
@@ -338,11 +339,9 @@ conclude(serial *v)
 static rset_status
 look_around(serial *v)
 {
-    rset_status st = RSET_OK;
+    rset_status st = v->searched ? RSET_OK : rset_search_begin(&v->s);
 
-    v->s.gone = (v->mine.facts & RSET_FACT_GONE) != 0;
-    if (v->s.look.ndirs == 0)
-        st = rset_search_begin(&v->s);
+    v->searched = true;
     if (st == RSET_OK && v->s.known) {
         const uint64_t g =
             v->s.desc.generation != 0 ? v->s.desc.generation : RSET_GENERATION_FOREIGN;
@@ -361,8 +360,11 @@ repair(serial *v)
 {
     rset_status              st = rset_search_pieces(&v->s);
     const rset_found_member *own;
+    bool                     left = false;
 
-    if (st == RSET_OK && (v->mine.facts & RSET_FACT_GONE) != 0 && rset_search_has_one_left(&v->s))
+    if (st == RSET_OK && (v->mine.facts & RSET_FACT_GONE) != 0)
+        st = rset_search_for_one_left(&v->s, &left);
+    if (left)
         v->mine.facts &= ~(unsigned)RSET_FACT_GONE;
     if (st == RSET_OK)
         st = run_members(v);
@@ -405,6 +407,7 @@ forget_search(serial *v)
 
     rset_search_free(&v->s);
     v->s = (rset_search){.args = a, .err = v->s.err};
+    v->searched = false;
     v->coverage = RSET_COVERAGE_UNKNOWN;
 }
 
@@ -493,22 +496,17 @@ act(serial *v)
     return st == RSET_OK && v->decision.verdict == RSET_VERDICT_LOOK ? repair(v) : st;
 }
 
-/* RSET_BUSY: another process has replaced the file at the same time, so this one looks again; as where the files were changed before it
- * had the lock. */
+/* RSET_BUSY: another process has replaced the file at the same time, so this one looks again. */
 static rset_status
 open_serially(serial *v)
 {
-    const rset_serial_args *a = v->s.args;
-    rset_status             st = stand_and_decide(v);
-    bool                    again = st == RSET_BUSY || (st == RSET_OK && has_to_act(v));
+    rset_status st = stand_and_decide(v);
+    bool        again = st == RSET_BUSY || (st == RSET_OK && has_to_act(v));
 
     for (int i = 0; again && i < BUSY_MAX; i++) {
-        const bool seen = i == 0 && st == RSET_OK;
-
         if ((st = hold(v)) != RSET_OK)
             return st;
-        if (!seen || a->outdated || rset_evidence_has_moved(a->local, a->evidence))
-            st = look_again(v);
+        st = look_again(v);
         if (st == RSET_OK)
             st = act(v);
         again = st == RSET_BUSY;
