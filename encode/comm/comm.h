@@ -268,7 +268,8 @@ typedef struct rset_reduction {
 rset_status rset_reduce(rset_comm *comm, rset_status own, const char *host,
                         const rset_reduction *what, rset_err *err);
 
-/* The same for one question: *is becomes whether it is so on any rank; and for several: each bit of *are. */
+/* rset_any reduces one question: *is becomes whether it is so on any rank. rset_any_of reduces several at once: each bit of *are is
+ * one. */
 rset_status rset_any(rset_comm *comm, rset_status own, const char *host, bool *is, rset_err *err);
 rset_status rset_any_of(rset_comm *comm, rset_status own, const char *host, uint64_t *are,
                         rset_err *err);

@@ -38,7 +38,7 @@ by_key(const void *a, const void *b)
                 : memcmp(&x->holding, &y->holding, sizeof x->holding);
 }
 
-/* What keepers find out, in one reduction. */
+/* Keepers say in one reduction what they have found: a bit for each question. */
 enum { NEWS = 1, DIFFER = 2 };
 
 static uint64_t

@@ -20,7 +20,7 @@ own_opening(const rset_recovery *r)
     return own;
 }
 
-/* What this rank opens, and what it sees. */
+/* A process notes which file its rank opens, and looks for files around it. */
 static rset_status
 look_around(rset_openings *o)
 {

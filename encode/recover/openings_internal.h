@@ -48,7 +48,7 @@ typedef struct rset_openings {
 /* Does it matter which files the ranks open? Not where each opens one of its own, and all that anybody sees of these is of the generation
  * that counts. *aside is that question, for messages that go to keepers anyway. Local. RSET_NOMEM, RSET_IO. */
 rset_status rset_openings_ask_aside(rset_recovery *r, rset_keepers_aside *aside);
-/* The same question in messages of its own. *differ_out is false after a failure. Collective. RSET_NOMEM, RSET_IO. */
+/* rset_openings_differ asks that question in messages of its own. *differ_out is false after a failure. Collective. RSET_NOMEM, RSET_IO. */
 rset_status rset_openings_differ(rset_recovery *r, bool *differ_out);
 
 /* This process looks around, and hears which names may be opened. Collective. RSET_NOMEM, RSET_IO. */

@@ -271,14 +271,14 @@ answers_that_are_no_news_stay(void **state)
         run(RANKS, DEADLINE, news_body, (void *)(uintptr_t)hows[i]);
 }
 
-/* What is asked aside under key 0 differs; a key has only that which belongs to the question. */
+/* A keeper says of key 0 that it differs, if all that it has of the key belongs to this question. */
 static bool
 differ(const rset_saying *of_key, size_t n)
 {
     return of_key[0].key == key_of(0) && n == 2 && of_key[0].asks != 0 && of_key[1].asks == 0;
 }
 
-/* Who asks, and has something of a key. */
+/* A rank asks for a key, and has something of it. */
 static void
 say_both(rset_records *said, const rset_comm *comm, rset_saying it)
 {
@@ -289,7 +289,7 @@ say_both(rset_records *said, const rset_comm *comm, rset_saying it)
     rset_keepers_say(said, comm, &it);
 }
 
-/* The same keys in both questions. */
+/* Each rank says the same key in both questions. */
 static void
 aside_body(rset_comm *comm, void *arg)
 {

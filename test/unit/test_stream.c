@@ -56,8 +56,8 @@ close_world(world *w)
     rset_plan_free(&w->plan);
 }
 
-/* What a member has behind the end of its file are zeros, as others have bytes there: nothing is computed in another way. So members send
- * each other as many messages for files of any lengths. */
+/* A shorter file goes on with zeros where others have bytes: nothing is computed in another way there. So members send each other as
+ * many messages for files of any lengths. */
 static void
 the_end_of_a_file_cuts_no_stripe(void **state)
 {
