@@ -308,7 +308,7 @@ rset_deletions_find(rset_deletions *d, rset_dir *dir, const char *like, int rank
         return;
     pthread_mutex_lock(&d->lock);
     if (!was_listed(d, dir)) {
-        if (rset_locate(dir, like, &all, &ignored) == RSET_OK)
+        if (rset_locate(dir, &(rset_look_at){.like = like}, &all, &ignored) == RSET_OK)
             for (size_t i = 0; i < all.n; i++)
                 if (is_own(&all.at[i], rank, ranks))
                     take_own(d, &all.at[i]);

@@ -112,7 +112,7 @@ rset_move_free_older(const rset_local *local, bool stays, rset_err *err)
 
     if (rset_name_kept(name) == 0 || rset_name_is_put_aside(name))
         return RSET_OK;
-    st = rset_locate(local->dir, name, &found, err);
+    st = rset_locate(local->dir, &(rset_look_at){.like = name}, &found, err);
     for (size_t i = 0; st == RSET_OK && i < found.n; i++) {
         const char *base = found.at[i].base;
 

@@ -8,101 +8,18 @@
 #include <string.h>
 
 typedef struct search {
-    rset_dir          *dir;
-    rset_kind          kind;
-    uint64_t           kept; /* generation of which files are looked for, 0: the newest */
-    rset_located_list *to;
-    size_t             from; /* the first of this directory */
-    rset_err          *err;
-    rset_status        st;
+    rset_dir           *dir;
+    const rset_look_at *at;
+    rset_kind           kind; /* of at->like */
+    rset_located_list  *to;
+    rset_err           *err;
+    rset_status         st;
 } search;
-
-static bool
-is_known(const search *s, const char *prefix)
-{
-    for (size_t i = s->from; i < s->to->n; i++)
-        if (strcmp(s->to->at[i].prefix, prefix) == 0)
-            return true;
-    return false;
-}
 
 bool
 rset_located_is_displaced(const rset_located *located)
 {
     return strcmp(located->base, located->name) != 0;
-}
-
-/* The name that programs open the data file `base` by. A new string; NULL without memory. */
-static char *
-opened_by(const char *base)
-{
-    char opened[NAME_MAX + 1];
-    int  rank;
-
-    return strdup(rset_displaced_parse(base, opened, &rank) ? opened : base);
-}
-
-/* Keeps the prefix, which is the caller's no more. */
-static rset_status
-add(search *s, char *prefix)
-{
-    rset_located_list *to = s->to;
-    rset_located       one = {
-              .dir = s->dir, .prefix = prefix, .base = strndup(prefix, strlen(prefix) - 1)};
-
-    if (one.base != NULL)
-        one.name = opened_by(one.base);
-
-    if (to->n == to->room) {
-        const size_t  room = 2 * to->room + 4;
-        rset_located *grown = realloc(to->at, room * sizeof *grown);
-
-        if (grown != NULL) {
-            to->at = grown;
-            to->room = room;
-        }
-    }
-    if (one.name == NULL || to->n == to->room) {
-        free(one.base);
-        free(one.name);
-        free(prefix);
-        return rset_fail(s->err, RSET_NOMEM, "%s: no memory for the names in it",
-                         rset_dir_path(s->dir));
-    }
-    to->at[to->n++] = one;
-    return RSET_OK;
-}
-
-/* A name in the directory. */
-static bool
-see(const char *name, void *arg)
-{
-    search   *s = arg;
-    char     *prefix = NULL, *base;
-    bool      ours;
-    uint64_t  kept;
-    rset_kind kind;
-
-    s->st = rset_name_seen(name, &ours, &prefix, s->err);
-    if (s->st != RSET_OK || prefix == NULL)
-        return s->st == RSET_OK;
-    prefix[strlen(prefix) - 1] = '\0'; /* the data file's name */
-    base = opened_by(prefix);
-    prefix[strlen(prefix)] = '.';
-    if (base == NULL) {
-        free(prefix);
-        s->st =
-            rset_fail(s->err, RSET_NOMEM, "%s: no memory for a name in it", rset_dir_path(s->dir));
-        return false;
-    }
-    rset_kind_of(base, &kind);
-    kept = rset_name_kept(base);
-    free(base);
-    if (kept == s->kept && strcmp(kind.text, s->kind.text) == 0 && !is_known(s, prefix))
-        s->st = add(s, prefix);
-    else
-        free(prefix);
-    return s->st == RSET_OK;
 }
 
 static void
@@ -117,6 +34,125 @@ drop(rset_located *one)
     free(one->name);
     rset_evidence_free(&one->evidence);
 }
+
+/* ---- by their names ---- */
+
+bool
+rset_located_may_record(const rset_scheme *scheme, const char *prefix, const char *name)
+{
+    const size_t n = strlen(name), m = strlen(prefix);
+
+    return scheme != &rset_scheme_single ||
+           (strncmp(prefix, name, m < n ? m : n) == 0 && (m <= n || prefix[n] == '.'));
+}
+
+/* What a data file's name has after that which is recorded: it says which generation has that name. */
+static const char *
+suffix_of(const char *name)
+{
+    return name + rset_name_recorded(name);
+}
+
+static bool
+is_wanted(const search *s, const rset_scheme *scheme, const rset_located *one)
+{
+    const rset_look_at *at = s->at;
+    rset_kind           kind;
+
+    if (at->any_generation)
+        return !rset_name_is_put_aside(one->name);
+    if (strcmp(suffix_of(one->name), suffix_of(at->like)) != 0)
+        return false;
+    if (at->alone)
+        return rset_located_may_record(scheme, one->prefix, at->like);
+    rset_kind_of(one->name, &kind);
+    return strcmp(kind.text, s->kind.text) == 0;
+}
+
+/* The name that programs open the data file `base` by. A new string; NULL without memory. */
+static char *
+opened_by(const char *base)
+{
+    char opened[NAME_MAX + 1];
+    int  rank;
+
+    return strdup(rset_displaced_parse(base, opened, &rank) ? opened : base);
+}
+
+static bool
+has_room(rset_located_list *to)
+{
+    const size_t  room = to->n < to->room ? to->room : 2 * to->room + 4;
+    rset_located *grown = room > to->room ? realloc(to->at, room * sizeof *grown) : to->at;
+
+    if (grown == NULL)
+        return false;
+    to->at = grown;
+    to->room = room;
+    return true;
+}
+
+/* Adds those that a redundancy file of this name protects, if they are wanted. */
+static rset_status
+add(search *s, const char *name, const rset_name *parsed)
+{
+    rset_located one = {.dir = s->dir, .prefix = strndup(name, parsed->prefix_len)};
+
+    if (one.prefix != NULL)
+        one.base = strndup(one.prefix, parsed->prefix_len - 1);
+    if (one.base != NULL)
+        one.name = opened_by(one.base);
+    if (one.name == NULL || !has_room(s->to)) {
+        drop(&one);
+        return rset_fail(s->err, RSET_NOMEM, "%s: no memory for the names in it",
+                         rset_dir_path(s->dir));
+    }
+    if (is_wanted(s, parsed->scheme, &one))
+        s->to->at[s->to->n++] = one;
+    else
+        drop(&one);
+    return RSET_OK;
+}
+
+/* A name in the directory. */
+static bool
+see(const char *name, void *arg)
+{
+    search   *s = arg;
+    char     *bare = rset_bare_name(name);
+    rset_name parsed;
+
+    if (bare == NULL)
+        s->st = rset_fail(s->err, RSET_NOMEM, "%s: no memory for a name", name);
+    else if (rset_format_parse_name(bare, &parsed) && parsed.scheme != NULL)
+        s->st = add(s, name, &parsed);
+    free(bare);
+    return s->st == RSET_OK;
+}
+
+static int
+ascending(const void *a, const void *b)
+{
+    return strcmp(((const rset_located *)a)->prefix, ((const rset_located *)b)->prefix);
+}
+
+/* Those from `first` on, each once: some have several redundancy files. */
+static void
+put_in_order(rset_located_list *all, size_t first)
+{
+    size_t kept = first;
+
+    if (all->n > first)
+        qsort(all->at + first, all->n - first, sizeof *all->at, ascending);
+    for (size_t i = first; i < all->n; i++)
+        if (kept > first && ascending(&all->at[kept - 1], &all->at[i]) == 0)
+            drop(&all->at[i]);
+        else
+            all->at[kept++] = all->at[i];
+    all->n = kept;
+}
+
+/* ---- what there is of them ---- */
 
 /* Is file i of them beside the first? */
 static bool
@@ -150,11 +186,20 @@ name_data(rset_located *one, const rset_info *info, rset_err *err)
     return RSET_OK;
 }
 
+/* What cannot be read is not there for a process alone; what protects it may be. */
+static rset_status
+accept(const search *s, rset_status st, const rset_err *own)
+{
+    return st == RSET_OK || (s->at->alone && st != RSET_NOMEM) ? RSET_OK
+                                                               : rset_fail_as(s->err, own);
+}
+
 /* Which of them are there? */
 static rset_status
-find_data(rset_dir *dir, rset_located *one, rset_err *err)
+find_data(const search *s, rset_located *one)
 {
     struct stat sb;
+    rset_err    own = RSET_ERR_NONE;
     rset_status st = RSET_OK;
 
     one->there = !one->evidence.placeholder;
@@ -162,7 +207,7 @@ find_data(rset_dir *dir, rset_located *one, rset_err *err)
         bool there = false;
 
         if (one->names[i][0] != '\0')
-            st = rset_dir_find_file(dir, one->names[i], &sb, &there, err);
+            st = accept(s, rset_dir_find_file(s->dir, one->names[i], &sb, &there, &own), &own);
         one->inodes[i] = there ? (uint64_t)sb.st_ino : 0;
         one->there = one->there && there;
     }
@@ -180,43 +225,64 @@ is_of_its_rank(const rset_located *one)
            rank == one->evidence.header.infos[0].desc.rank;
 }
 
+/* Nobody compares content with what is found, and of large files the checksums are many. */
+static void
+forget_sums(rset_header *h)
+{
+    for (int d = 0; d < h->ninfos; d++)
+        for (int i = 0; i < h->infos[d].nfiles; i++) {
+            rset_sums_free(&h->infos[d].files[i].sums);
+            h->infos[d].files[i].has_sums = false;
+        }
+    rset_sums_free(&h->payload);
+    h->has_payload_sums = false;
+}
+
 /* What there is of it. */
 static rset_status
-look_at(rset_dir *dir, rset_located *one, bool *use_out, rset_err *err)
+look_at(const search *s, rset_located *one, bool *use_out)
 {
-    rset_status st = rset_survey(dir, one->prefix, one->base, &one->evidence, err);
+    rset_err    own = RSET_ERR_NONE;
+    rset_status st = rset_survey(s->dir, one->prefix, one->base, &one->evidence, &own);
 
-    *use_out = st == RSET_OK && one->evidence.has_header && !one->evidence.undo.busy &&
-               is_of_its_rank(one);
+    *use_out = st == RSET_OK && one->evidence.has_header &&
+               (s->at->alone || !one->evidence.undo.busy) && is_of_its_rank(one);
+    st = accept(s, st, &own);
     if (*use_out)
-        st = name_data(one, &one->evidence.header.infos[0], err);
+        st = name_data(one, &one->evidence.header.infos[0], s->err);
     if (*use_out && st == RSET_OK)
-        st = find_data(dir, one, err);
+        st = find_data(s, one);
+    if (*use_out)
+        forget_sums(&one->evidence.header);
     *use_out = *use_out && st == RSET_OK;
     return st;
 }
 
 rset_status
-rset_locate(rset_dir *dir, const char *like, rset_located_list *out, rset_err *err)
+rset_locate(rset_dir *dir, const rset_look_at *at, rset_located_list *out, rset_err *err)
 {
-    search s = {.dir = dir, .to = out, .from = out->n, .err = err};
-    size_t kept = out->n;
+    const size_t first = out->n;
+    search       s = {.dir = dir, .at = at, .to = out, .err = err};
+    size_t       kept = first;
+    rset_err     own = RSET_ERR_NONE;
+    rset_status  st;
 
-    rset_kind_of(like, &s.kind);
-    s.kept = rset_name_kept(like);
-    s.st = rset_dir_list(dir, see, &s, err) == RSET_OK ? s.st : RSET_IO;
-    for (size_t i = s.from; i < out->n; i++) {
+    rset_kind_of(at->like, &s.kind);
+    st = rset_dir_list(dir, see, &s, &own);
+    st = s.st == RSET_OK ? accept(&s, st, &own) : s.st;
+    put_in_order(out, first);
+    for (size_t i = first; i < out->n; i++) {
         bool use = false;
 
-        if (s.st == RSET_OK)
-            s.st = look_at(dir, &out->at[i], &use, err);
+        if (st == RSET_OK)
+            st = look_at(&s, &out->at[i], &use);
         if (use)
             out->at[kept++] = out->at[i];
         else
             drop(&out->at[i]);
     }
     out->n = kept;
-    return s.st;
+    return st;
 }
 
 void

@@ -52,30 +52,27 @@ bool rset_holding_fits(const rset_holding *holding, const rset_local *local);
 
 /* ---- a look ---- */
 
-enum { RSET_LOOK_DIRS = 256 }; /* that one process looks into */
+enum { RSET_LOOK_DIRS = 256 }; /* that one process looks into since headers record them */
 
-/* Where to look. */
-typedef struct rset_look_at {
-    rset_dir   *dir;  /* the rank's own, borrowed; NULL: it is opened by its path */
-    const char *path; /* of that; NULL: as `dir` says */
-    const char *like; /* the file that the rank opens there */
-    const char *const *
-        search; /* more directories; ends with NULL; or NULL. One that cannot be opened has nothing */
-    const char *host;     /* name of this process's */
-    bool        recorded; /* also the directories that headers record of what is found there */
-} rset_look_at;
+typedef struct rset_look_dir {
+    rset_dir *dir; /* owned, but for the own directory that the caller has lent */
+    uint64_t  number;
+} rset_look_dir;
 
 /* Zeroed: nothing was found. */
 typedef struct rset_look {
-    rset_dir         *dirs[RSET_LOOK_DIRS]; /* that were looked into, each once */
+    rset_look_dir    *dirs; /* that were looked into, each once; owned */
     int               ndirs;
-    bool              borrowed; /* the first is the caller's; the others are owned */
+    int               recorded; /* so many of them since headers record them */
+    const rset_dir   *borrowed; /* the first, where it is the caller's */
     const rset_dir   *own;      /* that of the rank itself; NULL: it could not be opened */
     rset_located_list found;    /* what lies in all of them; owned */
 } rset_look;
 
 /* Looks into each of these directories once. *out is to be freed in any case. Local. RSET_IO: one could not be listed; RSET_NOMEM. */
 rset_status rset_look_around(const rset_look_at *at, rset_look *out, rset_err *err);
+/* The same look goes on into directories that headers record, until at->follows takes no file that records more of them. */
+rset_status rset_look_further(const rset_look_at *at, rset_look *look, rset_err *err);
 void        rset_look_free(rset_look *look);
 
 /* Tells a directory on this host from all others of a job. Local. */

@@ -18,7 +18,7 @@ typedef struct called {
 typedef struct looking {
     rset_search      *s;
     rset_generations *all;
-    bool              left;   /* some file has none of them in common, yet */
+    rset_status       st;
     called           *called; /* NULL: nobody asks; else room for RSET_GENERATIONS_MAX */
     size_t            ncalled;
 } looking;
@@ -27,24 +27,22 @@ typedef struct looking {
 
 /* Those of the file that `found` protects, or protects an older generation of, as a rank would name them. */
 static rset_status
-generations_of(const looking *l, const rset_found_redundancy *found, rset_generations *out)
+generations_of(const rset_located *found, rset_generations *out, rset_err *err)
 {
-    const uint64_t g = rset_evidence_generation(&found->ev);
-    char          *name = strndup(found->prefix, strlen(found->prefix) - 1);
+    const uint64_t g = rset_evidence_generation(&found->evidence);
     char          *of = NULL, *prefix = NULL;
+    rset_dir      *dir = NULL;
     rset_evidence  main = {0};
-    rset_err       ignored = RSET_ERR_NONE;
-    rset_status    st = name != NULL ? rset_name_main(name, &of, &prefix, l->s->err)
-                                     : rset_fail(l->s->err, RSET_NOMEM, "no memory for file names");
+    rset_status    st = rset_name_main(found->base, &of, &prefix, err);
+    const bool     older = st == RSET_OK && strcmp(found->base, of) != 0;
 
-    if (st == RSET_OK)
-        (void)rset_survey_one(l->s->dir, prefix, of, &main, &ignored);
-    rset_generations_of(&main, out);
-    if (st == RSET_OK && strcmp(name, of) != 0 &&
-        (out->published == 0 || rset_generation_newer(out->published, g)))
+    if (older && rset_dir_open(rset_dir_path(found->dir), false, &dir, NULL) == RSET_OK)
+        (void)rset_survey_one(dir, prefix, of, &main, NULL);
+    rset_generations_of(older ? &main : &found->evidence, out);
+    if (older && (out->published == 0 || rset_generation_newer(out->published, g)))
         rset_generations_add(out, g); /* also where its data file is lost */
     rset_evidence_free(&main);
-    free(name);
+    rset_dir_close(dir);
     free(of);
     free(prefix);
     return st;
@@ -75,53 +73,57 @@ note_called(looking *l, const rset_info *info)
              label != NULL ? label : "");
 }
 
+/* Was it committed together with any that is known? Then more may lie where it was written. */
 static bool
-visit(const char *name, void *arg)
+learn_generations(const rset_located *found, void *arg)
 {
-    looking              *l = arg;
-    rset_search          *s = l->s;
-    rset_found_redundancy found;
-    rset_generations      its;
+    looking         *l = arg;
+    rset_generations its;
 
-    if (!rset_search_open(s, name, &found))
-        return true;
-    s->st = generations_of(l, &found, &its);
-    if (s->st == RSET_OK && have_in_common(&its, l->all)) {
-        rset_generations_merge(l->all, &its);
-        note_called(l, &found.ev.header.infos[0]);
-        s->st = rset_search_add_recorded(s, &found.ev.header);
-    } else {
-        l->left = true;
-    }
-    rset_found_redundancy_free(&found);
-    return s->st == RSET_OK;
-}
-
-/* ---- what all have ---- */
-
-/* Until what was left has nothing in common with what was found since. */
-static rset_status
-look(looking *l)
-{
-    const bool       any = l->s->any;
-    rset_generations before;
-    rset_status      st;
-
-    l->s->any = true;
-    do {
-        before = *l->all;
-        l->left = false;
-        st = rset_search_each(l->s, visit, l);
-    } while (st == RSET_OK && l->left && memcmp(before.at, l->all->at, sizeof before.at) != 0);
-    l->s->any = any;
-    return st;
+    if (l->st == RSET_OK)
+        l->st = generations_of(found, &its, l->s->err);
+    if (l->st != RSET_OK || !have_in_common(&its, l->all))
+        return false;
+    rset_generations_merge(l->all, &its);
+    note_called(l, &found->evidence.header.infos[0]);
+    return true;
 }
 
 /* ---- where to look ---- */
 
+static rset_look_at
+where(const rset_search *s, bool (*follows)(const rset_located *found, void *arg), void *arg)
+{
+    return (rset_look_at){.path = rset_dir_path(s->args->local->dir),
+                          .like = s->args->local->names[0],
+                          .search = s->args->search,
+                          .host = "",
+                          .recorded = true,
+                          .follows = follows,
+                          .arg = arg,
+                          .alone = true,
+                          .any_generation = s->any || s->gone || rset_search_suffix(s)[0] != '\0'};
+}
+
+/* Goes on until what is left has nothing in common with what was found since. */
+static rset_status
+look_for_generations(looking *l)
+{
+    const rset_look_at at = where(l->s, learn_generations, l);
+    rset_generations   before;
+    rset_status        st;
+
+    do {
+        before = *l->all;
+        st = rset_look_further(&at, &l->s->look, l->s->err);
+        st = st == RSET_OK ? l->st : st;
+    } while (st == RSET_OK && memcmp(before.at, l->all->at, sizeof before.at) != 0);
+    return st;
+}
+
 /* Of an older generation less may be left than of others: where these are, it may be as well. */
 static rset_status
-add_dirs_of_others(rset_search *s)
+look_for_others(rset_search *s)
 {
     const rset_local *local = s->args->local;
     char             *name = NULL, *prefix = NULL;
@@ -134,10 +136,8 @@ add_dirs_of_others(rset_search *s)
     if (st == RSET_OK)
         rset_generations_of(&ev, &all);
     rset_generations_add(&all, rset_name_kept(local->names[0]));
-    if (st == RSET_OK && ev.has_header)
-        st = rset_search_add_recorded(s, &ev.header);
     if (st == RSET_OK)
-        st = look(&(looking){.s = s, .all = &all});
+        st = look_for_generations(&(looking){.s = s, .all = &all});
     rset_evidence_free(&ev);
     free(name);
     free(prefix);
@@ -147,11 +147,20 @@ add_dirs_of_others(rset_search *s)
 rset_status
 rset_search_begin(rset_search *s)
 {
-    rset_status st = rset_search_dirs(s);
+    const rset_look_at at = where(s, rset_search_learn, s);
+    rset_status        st;
 
-    if (st == RSET_OK && rset_search_suffix(s)[0] != '\0')
-        st = add_dirs_of_others(s);
-    return st == RSET_OK ? rset_search_for_name(s) : st;
+    if (s->args->evidence->has_header) {
+        s->desc = s->args->evidence->header.infos[0].desc;
+        s->known = s->exact = true;
+    }
+    st = rset_look_around(&at, &s->look, s->err);
+    if (st == RSET_OK && rset_search_suffix(s)[0] != '\0') {
+        st = look_for_others(s);
+        if (st == RSET_OK)
+            st = rset_look_further(&at, &s->look, s->err);
+    }
+    return st == RSET_OK ? rset_search_check_name(s) : st;
 }
 
 /* ---- which there are ---- */
@@ -183,7 +192,7 @@ rset_generations_nearby(const rset_serial_args *args, const rset_which *which,
         (l.called = calloc(RSET_GENERATIONS_MAX, sizeof *l.called)) == NULL)
         st = rset_fail(err, RSET_NOMEM, "no memory for what generations are called");
     if (st == RSET_OK && found.n > 0)
-        st = look(&l);
+        st = look_for_generations(&l);
     if (st == RSET_OK) {
         note_all(&l, which, &found);
         rset_generations_merge(all, &found);

@@ -1,5 +1,6 @@
 /* search.c: finds the pieces that one process can reach: which rank's file this is, and what the other members of its set
  * have. See serial_internal.h. */
+#include "member/kept.h"
 #include "names/names.h"
 #include "serial_internal.h"
 
@@ -48,52 +49,62 @@ concerns(const rset_search *s, const rset_header *h)
     return false;
 }
 
-/* With SINGLE a redundancy file records nothing but the file of its own name: a program that creates many files in one directory asks of
- * each whether the others record it. */
-static bool
-is_of_another_alone(const rset_search *s, const char *name)
+/* What comes after the name that is recorded of a data file: it says which generation has that name. */
+static const char *
+suffix_of(const char *base)
 {
-    const char *prefix = s->args->local->prefix;
-    size_t      n = strlen(prefix);
-    rset_name   parsed;
-
-    if (!rset_search_is_wanted(s, name, &parsed) || parsed.scheme != &rset_scheme_single)
-        return false;
-    n = parsed.prefix_len < n ? parsed.prefix_len : n;
-    return strncmp(name, prefix, n) != 0;
+    return base + rset_name_recorded(base);
 }
 
-static bool
-visit_for_name(const char *name, void *arg)
+const char *
+rset_search_suffix(const rset_search *s)
 {
-    rset_search          *s = arg;
-    rset_found_redundancy found;
-    const rset_header    *h = &found.ev.header;
+    return suffix_of(s->args->local->names[0]);
+}
 
-    if (is_of_another_alone(s, name) || !rset_search_open(s, name, &found))
-        return true;
+/* Does it protect a file of the generation that is wanted? Of those that are kept, none is taken for another. */
+static bool
+is_wanted(const rset_search *s, const rset_located *found)
+{
+    return (s->any || strcmp(suffix_of(found->base), rset_search_suffix(s)) == 0) &&
+           rset_located_may_record(found->evidence.header.infos[0].desc.scheme, found->prefix,
+                                   s->args->local->names[0]);
+}
+
+/* Is it of the set, and of its generation? */
+static bool
+is_of_set(const rset_search *s, const rset_desc *d)
+{
+    return s->known && d->generation == s->desc.generation && d->scheme == s->desc.scheme &&
+           d->set == s->desc.set && d->members == s->desc.members;
+}
+
+bool
+rset_search_learn(const rset_located *found, void *arg)
+{
+    rset_search       *s = arg;
+    const rset_header *h = &found->evidence.header;
+
+    if (!is_wanted(s, found))
+        return false;
     for (int d = 0; d < h->ninfos; d++)
         consider(s, &h->infos[d]);
-    if (concerns(s, h)) /* newer ones may lie where these were written */
-        s->st = rset_search_add_recorded(s, h);
-    rset_found_redundancy_free(&found);
-    return s->st == RSET_OK;
+    return concerns(s, h) || is_of_set(s, &h->infos[0].desc);
 }
 
 rset_status
-rset_search_for_name(rset_search *s)
+rset_search_check_name(const rset_search *s)
 {
     const rset_local *local = s->args->local;
-    rset_status       st = rset_search_each(s, visit_for_name, s);
 
-    if (st == RSET_OK && s->known && s->rivals > 0)
-        return rset_fail(s->err, RSET_LOST,
-                         "%s/%s: lost, and files of this name of rank %d and of other ranks are "
-                         "recorded within reach, none of them for this path; bring it back where "
-                         "it was written, open it under mpiexec with all its ranks, or name its "
-                         "rank: h5redset rebuild --rank N",
-                         rset_dir_path(local->dir), local->names[0], s->desc.rank);
-    return st;
+    if (!s->known || s->rivals == 0)
+        return RSET_OK;
+    return rset_fail(s->err, RSET_LOST,
+                     "%s/%s: lost, and files of this name of rank %d and of other ranks are "
+                     "recorded within reach, none of them for this path; bring it back where "
+                     "it was written, open it under mpiexec with all its ranks, or name its "
+                     "rank: h5redset rebuild --rank N",
+                     rset_dir_path(local->dir), local->names[0], s->desc.rank);
 }
 
 /* ---- the other members ---- */
@@ -136,61 +147,39 @@ set_names(rset_found_member *p, const rset_info *info, rset_err *err)
     return RSET_OK;
 }
 
-/* By its name: is it that of another member of the set, which was not found yet? */
-static bool
-may_be_piece(const rset_search *s, const char *name, rset_name *parsed)
-{
-    return rset_search_is_wanted(s, name, parsed) && parsed->scheme == s->desc.scheme &&
-           parsed->set == s->desc.set && parsed->members == s->desc.members &&
-           parsed->member != s->desc.member && !s->pieces[parsed->member].found;
-}
-
-/* What was found is the member's from now on. */
+/* Takes what was found as the member's, as it is by now. */
 static rset_status
-take_piece(rset_search *s, rset_found_redundancy *found, rset_found_member *p)
+take_piece(const rset_search *s, const rset_located *found, rset_found_member *p)
 {
-    const rset_header *h = &p->evidence.header;
-    rset_status        st = rset_dir_open(rset_dir_path(s->dir), false, &p->dir, s->err);
+    const int   member = found->evidence.header.infos[0].desc.member;
+    rset_err    ignored = RSET_ERR_NONE, own = RSET_ERR_NONE;
+    rset_status st = rset_dir_open(rset_dir_path(found->dir), false, &p->dir, &own);
 
-    p->prefix = found->prefix;
-    p->evidence = found->ev;
-    *found = (rset_found_redundancy){0};
     if (st == RSET_OK)
-        st = set_names(p, &h->infos[0], s->err);
+        (void)rset_kept_make_named_ready(p->dir, found->base, s->args->readonly, &ignored);
     if (st == RSET_OK)
-        st = rset_search_add_recorded(s, h);
-    p->found = st == RSET_OK;
-    if (!p->found)
+        st = rset_survey(p->dir, found->prefix, found->base, &p->evidence, &own);
+    p->found = st == RSET_OK && p->evidence.has_header &&
+               is_of_set(s, &p->evidence.header.infos[0].desc) &&
+               p->evidence.header.infos[0].desc.member == member;
+    if (p->found && (p->prefix = strdup(found->prefix)) == NULL)
+        st = rset_fail(&own, RSET_NOMEM, "no memory for file names");
+    if (p->found && st == RSET_OK)
+        st = set_names(p, &p->evidence.header.infos[0], &own);
+    if (!p->found || st != RSET_OK)
         piece_free(p);
-    return st;
-}
-
-static bool
-visit_for_pieces(const char *name, void *arg)
-{
-    rset_search          *s = arg;
-    rset_found_redundancy found;
-    rset_name             parsed;
-    const rset_desc      *d;
-
-    if (!may_be_piece(s, name, &parsed) || !rset_search_survey(s, name, &parsed, &found))
-        return true;
-    d = &found.ev.header.infos[0].desc;
-    if (d->generation == s->desc.generation && d->member == parsed.member)
-        s->st = take_piece(s, &found, &s->pieces[parsed.member]);
-    rset_found_redundancy_free(&found);
-    return s->st == RSET_OK;
+    return st == RSET_NOMEM ? rset_fail_as(s->err, &own) : RSET_OK;
 }
 
 /* Where a file of that name is; found where it was the first. */
 static void
 find_file(const rset_search *s, const char *name, rset_found_member *p)
 {
-    rset_err ignored = RSET_ERR_NONE;
+    for (int i = 0; i < s->look.ndirs && !p->found; i++) {
+        const char *path = rset_dir_path(s->look.dirs[i].dir);
 
-    for (size_t i = 0; i < s->ndirs && !p->found; i++) {
-        p->found = rset_dir_open(s->dirs[i], false, &p->dir, &ignored) == RSET_OK &&
-                   rset_dir_has_file(p->dir, name);
+        p->found =
+            rset_dir_open(path, false, &p->dir, NULL) == RSET_OK && rset_dir_has_file(p->dir, name);
         if (!p->found) {
             rset_dir_close(p->dir);
             p->dir = NULL;
@@ -219,22 +208,30 @@ find_bare_data(rset_search *s, const rset_info *info)
     return p->found ? set_names(p, info, s->err) : RSET_OK;
 }
 
+static const rset_evidence *
+evidence_of(const rset_search *s, int member)
+{
+    return member == s->desc.member ? s->args->evidence : &s->pieces[member].evidence;
+}
+
 rset_status
 rset_search_pieces(rset_search *s)
 {
-    rset_status st;
+    rset_status st = RSET_OK;
 
     s->pieces = calloc((size_t)s->desc.members, sizeof *s->pieces);
     if (s->pieces == NULL)
         return rset_fail(s->err, RSET_NOMEM, "no memory for %d members", s->desc.members);
-    st = s->args->evidence->has_header ? rset_search_add_recorded(s, &s->args->evidence->header)
-                                       : RSET_OK;
-    if (st == RSET_OK)
-        st = rset_search_older(s);
-    if (st == RSET_OK)
-        st = rset_search_each(s, visit_for_pieces, s);
+    for (size_t i = 0; st == RSET_OK && i < s->look.found.n; i++) {
+        const rset_located *found = &s->look.found.at[i];
+        const rset_desc    *d = &found->evidence.header.infos[0].desc;
+
+        if (is_wanted(s, found) && is_of_set(s, d) && d->member != s->desc.member &&
+            !s->pieces[d->member].found)
+            st = take_piece(s, found, &s->pieces[d->member]);
+    }
     for (int m = 0; st == RSET_OK && m < s->desc.members; m++) {
-        const rset_evidence *ev = m == s->desc.member ? s->args->evidence : &s->pieces[m].evidence;
+        const rset_evidence *ev = evidence_of(s, m);
 
         for (int d = 0; st == RSET_OK && ev->has_header && d < ev->header.ninfos; d++)
             if (ev->header.infos[d].desc.generation == s->desc.generation)
@@ -259,7 +256,7 @@ static const char *
 recorded_host(const rset_search *s, int member)
 {
     for (int m = 0; m < s->desc.members; m++) {
-        const rset_evidence *ev = m == s->desc.member ? s->args->evidence : &s->pieces[m].evidence;
+        const rset_evidence *ev = evidence_of(s, m);
 
         for (int d = 0; ev->has_header && d < ev->header.ninfos; d++) {
             const rset_info *info = &ev->header.infos[d];
@@ -293,48 +290,19 @@ rset_search_list_missing(const rset_search *s, char *buf, size_t size)
 
 /* ---- deleted, or lost ---- */
 
-typedef struct looking_for_one {
-    rset_search *s;
-    bool         left;
-} looking_for_one;
-
-static bool
-visit_for_one_left(const char *name, void *arg)
+bool
+rset_search_has_one_left(const rset_search *s)
 {
-    looking_for_one      *l = arg;
-    rset_search          *s = l->s;
-    rset_found_redundancy found;
-    char                 *base;
+    bool left = false;
 
-    if (!rset_search_open(s, name, &found))
-        return true;
-    base = strndup(found.prefix, strlen(found.prefix) - 1);
-    l->left = rset_evidence_generation(&found.ev) == s->desc.generation &&
-              (base == NULL || rset_dir_has_file(s->dir, base));
-    free(base);
-    rset_found_redundancy_free(&found);
-    return !l->left;
-}
-
-rset_status
-rset_search_for_one_left(rset_search *s, bool *left_out)
-{
-    const bool      any = s->any;
-    looking_for_one l = {.s = s};
-    rset_status     st;
-
-    *left_out = false;
-    for (int m = 0; !*left_out && m < s->desc.members;
+    for (int m = 0; !left && m < s->desc.members;
          m++) /* of the own set, whatever they are called now */
-        *left_out = m != s->desc.member && s->pieces[m].found &&
-                    !rset_evidence_gone(&s->pieces[m].local, &s->pieces[m].evidence);
-    if (*left_out)
-        return RSET_OK;
-    s->any = true; /* and of all ranks */
-    st = rset_search_each(s, visit_for_one_left, &l);
-    s->any = any;
-    *left_out = l.left;
-    return st;
+        left = m != s->desc.member && s->pieces[m].found &&
+               !rset_evidence_gone(&s->pieces[m].local, &s->pieces[m].evidence);
+    for (size_t i = 0; !left && i < s->look.found.n; i++) /* and of all ranks */
+        left = s->look.found.at[i].inodes[0] != 0 &&
+               rset_evidence_generation(&s->look.found.at[i].evidence) == s->desc.generation;
+    return left;
 }
 
 void
@@ -343,7 +311,5 @@ rset_search_free(rset_search *s)
     for (int m = 0; s->pieces != NULL && m < s->desc.members; m++)
         piece_free(&s->pieces[m]);
     free(s->pieces);
-    for (size_t i = 0; i < s->ndirs; i++)
-        free(s->dirs[i]);
-    free(s->dirs);
+    rset_look_free(&s->look);
 }

@@ -28,9 +28,8 @@ typedef struct serial {
     rset_summary  all; /* of this rank alone */
     rset_coverage coverage;
     rset_decision decision;
-    rset_err      why;     /* it is not covered */
-    rset_altered  altered; /* as of a rset_repair */
-    bool          searched;
+    rset_err      why;              /* it is not covered */
+    rset_altered  altered;          /* as of a rset_repair */
     rset_file    *held;             /* the repair lock; NULL: nobody holds it */
     bool          no_room, cramped; /* as of a rset_repair: found, and what follows */
     char *renamed_from; /* prefix of another name that it had, under which it is recorded; owned */
@@ -117,16 +116,19 @@ decide(serial *v)
     v->decision = rset_decide(&v->all, v->coverage, &v->policy);
 }
 
-static void
+/* Whether anything is different from now on. */
+static bool
 stand_to(serial *v, uint64_t counts, int ranks)
 {
     const rset_evidence *ev = v->s.args->evidence;
+    const rset_standing  before = v->standing;
     const bool           newer = ev->next != 0 && ev->next != counts &&
                        (counts == 0 || rset_generation_newer(ev->next, counts));
 
     v->standing = (rset_standing){.counts = counts, .prepared = newer ? ev->next : 0};
     v->policy.published_ranks = counts != 0 ? (uint64_t)ranks : 0;
     v->policy.prepared_ranks = newer ? (uint64_t)ev->next_ranks : 0;
+    return v->standing.counts != before.counts || v->standing.prepared != before.prepared;
 }
 
 /* ---- the members as threads ---- */
@@ -339,16 +341,18 @@ conclude(serial *v)
 static rset_status
 look_around(serial *v)
 {
-    rset_status st = v->searched ? RSET_OK : rset_search_begin(&v->s);
+    rset_status st = RSET_OK;
 
-    v->searched = true;
+    v->s.gone = (v->mine.facts & RSET_FACT_GONE) != 0;
+    if (v->s.look.ndirs == 0)
+        st = rset_search_begin(&v->s);
     if (st == RSET_OK && v->s.known) {
         const uint64_t g =
             v->s.desc.generation != 0 ? v->s.desc.generation : RSET_GENERATION_FOREIGN;
 
-        if (!rset_generation_newer(v->standing.counts, g)) /* else siblings say more */
-            stand_to(v, g, v->s.desc.ranks);
-        st = report_own(v);
+        if (!rset_generation_newer(v->standing.counts, g) && /* else siblings say more */
+            stand_to(v, g, v->s.desc.ranks))
+            st = report_own(v); /* reads all that is left of it */
     }
     decide(v);
     return st;
@@ -360,11 +364,8 @@ repair(serial *v)
 {
     rset_status              st = rset_search_pieces(&v->s);
     const rset_found_member *own;
-    bool                     left = false;
 
-    if (st == RSET_OK && (v->mine.facts & RSET_FACT_GONE) != 0)
-        st = rset_search_for_one_left(&v->s, &left);
-    if (left)
+    if (st == RSET_OK && (v->mine.facts & RSET_FACT_GONE) != 0 && rset_search_has_one_left(&v->s))
         v->mine.facts &= ~(unsigned)RSET_FACT_GONE;
     if (st == RSET_OK)
         st = run_members(v);
@@ -407,7 +408,6 @@ forget_search(serial *v)
 
     rset_search_free(&v->s);
     v->s = (rset_search){.args = a, .err = v->s.err};
-    v->searched = false;
     v->coverage = RSET_COVERAGE_UNKNOWN;
 }
 
@@ -430,9 +430,10 @@ stand_and_decide(serial *v)
     const rset_evidence *ev = v->s.args->evidence;
 
     if (rset_evidence_in_doubt(ev) && ev->next_siblings == RSET_SIBLINGS_DECIDED)
-        stand_to(v, ev->next, ev->next_ranks); /* there is no doubt */
+        (void)stand_to(v, ev->next, ev->next_ranks); /* there is no doubt */
     else
-        stand_to(v, rset_generation_code(ev), ev->has_header ? ev->header.infos[0].desc.ranks : 0);
+        (void)stand_to(v, rset_generation_code(ev),
+                       ev->has_header ? ev->header.infos[0].desc.ranks : 0);
     return look_and_decide(v);
 }
 
@@ -496,17 +497,22 @@ act(serial *v)
     return st == RSET_OK && v->decision.verdict == RSET_VERDICT_LOOK ? repair(v) : st;
 }
 
-/* RSET_BUSY: another process has replaced the file at the same time, so this one looks again. */
+/* RSET_BUSY: another process has replaced the file at the same time, so this one looks again; as where the files were changed before it
+ * had the lock. */
 static rset_status
 open_serially(serial *v)
 {
-    rset_status st = stand_and_decide(v);
-    bool        again = st == RSET_BUSY || (st == RSET_OK && has_to_act(v));
+    const rset_serial_args *a = v->s.args;
+    rset_status             st = stand_and_decide(v);
+    bool                    again = st == RSET_BUSY || (st == RSET_OK && has_to_act(v));
 
     for (int i = 0; again && i < BUSY_MAX; i++) {
+        const bool seen = i == 0 && st == RSET_OK;
+
         if ((st = hold(v)) != RSET_OK)
             return st;
-        st = look_again(v);
+        if (!seen || a->outdated || rset_evidence_has_moved(a->local, a->evidence))
+            st = look_again(v);
         if (st == RSET_OK)
             st = act(v);
         again = st == RSET_BUSY;

@@ -90,6 +90,8 @@ typedef struct rset_dir rset_dir; /* an open directory and the path it was opene
  * on a node that is new. rset_dir_close(NULL) does nothing. */
 rset_status rset_dir_open(const char *path, bool create, rset_dir **dir_out, rset_err *err);
 void        rset_dir_close(rset_dir *dir);
+/* Closes its descriptor: from now on it has a path, and nothing else. */
+void rset_dir_rest(rset_dir *dir);
 
 /* For who has the directory open for long: from now on all of this process that do, as the same user, have one descriptor of it
  * together. Not in a thread of rset_sys_unshare_files. Does nothing where there is no memory, or the kernel does not tell mounts

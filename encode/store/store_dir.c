@@ -193,14 +193,21 @@ rset_dir_is_below(const rset_dir *dir, const char *root)
 }
 
 void
-rset_dir_close(rset_dir *dir)
+rset_dir_rest(rset_dir *dir)
 {
-    if (dir == NULL)
-        return;
     if (dir->shared != NULL)
         rset_shared_leave(dir->shared);
-    else
+    else if (dir->fd >= 0)
         (void)rset_sys_now->close(dir->fd); /* nothing was written through it */
+    dir->shared = NULL;
+    dir->fd = -1;
+}
+
+void
+rset_dir_close(rset_dir *dir)
+{
+    if (dir != NULL)
+        rset_dir_rest(dir);
     free(dir);
 }
 

@@ -4,6 +4,7 @@
 #include "lives.h"
 #include "member/newer.h"
 
+#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -164,10 +165,41 @@ what_was_put_aside_is_none(void **state)
     lives_end(&w);
 }
 
+static int listings;
+
+static DIR *
+count_listings(int fd)
+{
+    listings++;
+    return rset_sys_posix.fdopendir(fd);
+}
+
+/* However many generations there are, and whatever is looked for in them. */
+static void
+each_directory_is_listed_once(void **state)
+{
+    static rset_sys  counting;
+    rset_generations all;
+    life             w;
+
+    (void)state;
+    counting = rset_sys_posix;
+    counting.fdopendir = count_listings;
+    begin(&w, LIVES_OVER, 0);
+    listings = 0;
+    rset_sys_use(&counting);
+    all = nearby(&w, 0, NULL);
+    rset_sys_use(NULL);
+    assert_all_there(&w, &all, "counted");
+    assert_int_equal(listings, LIVES_RANKS);
+    lives_end(&w);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_a_rank_has_lost_others_have),
+                                       cmocka_unit_test(each_directory_is_listed_once),
                                        cmocka_unit_test(those_of_other_files_are_not_taken),
                                        cmocka_unit_test(what_was_put_aside_is_none)};
 

@@ -52,6 +52,7 @@ copy_all(scavenge *s)
     progress_end();
 }
 
+/* What was rebuilt is verified before it gets its name. */
 static uint64_t
 bytes_to_rebuild(const scavenge *s)
 {
@@ -61,7 +62,7 @@ bytes_to_rebuild(const scavenge *s)
         const item *it = &s->items[i];
 
         if (it->by == s->j->rank && !it->done && it->m != NULL && it->m->known != NULL)
-            total += work_for_member(it->set, it->m);
+            total += work_for_member(it->set, it->m) + it->m->known->length;
     }
     return total;
 }

@@ -7,14 +7,30 @@ bytes_of(const sighting *seen)
     return seen != NULL ? seen->size + seen->redundancy_size : 0;
 }
 
-/* All that is left of the set is read twice: it is verified first. */
+/* What is read of other members for the lost files of one: of each stripe, all but as many blocks as there are of parity; or a replica.
+ * With the files of one that is damaged, its bad blocks only. */
+static uint64_t
+bytes_instead(const cat_set *s, const member *m)
+{
+    const bool     lost = m->seen == NULL || m->seen->size == 0;
+    const uint64_t parity = s->desc.parity > 0 ? (uint64_t)s->desc.parity : 0;
+    const uint64_t stripes = m->seen == NULL || m->seen->redundancy_size == 0 ? parity : 0;
+
+    if (!lost || s->desc.members < 2)
+        return 0;
+    if (!s->desc.scheme->striped)
+        return m->known->length;
+    return m->known->length * ((uint64_t)s->desc.members - parity + stripes);
+}
+
+/* All that is left of the set is verified, what is left of the member before that too. */
 uint64_t
 work_for_member(const cat_set *s, const member *m)
 {
-    uint64_t total = m->known->length;
+    uint64_t total = bytes_of(m->seen) + bytes_instead(s, m);
 
     for (int i = 0; i < s->desc.members; i++)
-        total += 2 * bytes_of(s->members[i].seen);
+        total += bytes_of(s->members[i].seen);
     return total;
 }
 
