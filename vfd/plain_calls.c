@@ -111,7 +111,8 @@ is_open(const char *path, unsigned long long generation)
 {
     char      *file = rset_path_absolute(path), *prefix = NULL, *at = NULL;
     const bool is = file != NULL && (prefix = rset_join_names(file, ".")) != NULL &&
-                    (at = rset_kept_name(prefix, generation)) != NULL && rset_open_has(at);
+                    (at = rset_name_of(RSET_NAME_KEPT, prefix, generation)) != NULL &&
+                    rset_open_has(at);
 
     free(at);
     free(prefix);

@@ -134,7 +134,7 @@ become_older(rset_session *session, uint64_t generation, rset_err *err)
         return st;
     }
     if (own != NULL)
-        base = rset_kept_name(own, generation);
+        base = rset_name_of(RSET_NAME_KEPT, own, generation);
     free(own);
     if (base == NULL || asprintf(&at, "%s/%s", session->dir_path, base) < 0) {
         free(base);

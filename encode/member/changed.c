@@ -19,7 +19,7 @@ static char *
 changed_name(const rset_local *local, int i, uint64_t number)
 {
     char *prefix = rset_join_names(local->names[i], ".");
-    char *name = prefix != NULL ? rset_changed_name(prefix, number) : NULL;
+    char *name = prefix != NULL ? rset_name_of(RSET_NAME_CHANGED, prefix, number) : NULL;
 
     free(prefix);
     return name;

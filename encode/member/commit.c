@@ -64,7 +64,7 @@ rset_commit_publish(const rset_local *local, const rset_commit *commit, rset_err
 static rset_status
 publish_shadow(const rset_local *local, uint64_t generation, rset_err *err)
 {
-    char       *name = rset_shadow_name(local->prefix, generation);
+    char       *name = rset_name_of(RSET_NAME_SHADOW, local->prefix, generation);
     rset_status st = name != NULL ? rset_dir_rename(local->dir, name, local->names[0], err)
                                   : no_memory(local, err);
 
@@ -77,7 +77,7 @@ static rset_status
 publish_journal(const rset_local *local, uint64_t generation, rset_err *err)
 {
     rset_err    own = RSET_ERR_NONE;
-    char       *from = rset_next_name(local->prefix, generation);
+    char       *from = rset_name_of(RSET_NAME_NEXT, local->prefix, generation);
     char       *to = rset_join_names(local->prefix, RSET_NAME_JOURNAL);
     rset_status st = from != NULL && to != NULL ? rset_dir_rename(local->dir, from, to, &own)
                                                 : no_memory(local, &own);
@@ -156,7 +156,7 @@ mark_data(const rset_local *local, uint64_t generation)
 static rset_status
 has_next(const rset_local *local, uint64_t generation, bool *has_out, rset_err *err)
 {
-    char *name = rset_next_name(local->prefix, generation);
+    char *name = rset_name_of(RSET_NAME_NEXT, local->prefix, generation);
 
     if (name == NULL)
         return no_memory(local, err);
@@ -263,7 +263,7 @@ is_needed(const rset_local *local, const char *name, const rset_commit *stays)
     uint64_t             generation = 0;
     const rset_name_kind kind = rset_name_classify(name, local->prefix, &parsed, &generation);
 
-    return rset_name_is_of_others(kind) ||
+    return rset_name_role_of(kind) != RSET_ROLE_OWN ||
            (kind == RSET_NAME_NEXT && stays->next && generation == stays->generation);
 }
 

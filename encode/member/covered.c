@@ -26,7 +26,7 @@ rset_verify_covered(const rset_local *local, const rset_evidence *ev, bool conte
     rset_status      st;
 
     if (rset_evidence_has_shadow(ev, generation) &&
-        (shadow = rset_shadow_name(local->prefix, generation)) == NULL)
+        (shadow = rset_name_of(RSET_NAME_SHADOW, local->prefix, generation)) == NULL)
         return rset_fail(err, RSET_NOMEM, "%s: no memory to verify it", rset_local_name(local));
     at.shadow = shadow;
     st = rset_verify_data(&at, info, content || changed, bad_out, damaged_out, err);

@@ -37,7 +37,7 @@ head_of(const rset_local *local, const rset_evidence *ev, rset_undo_head *out, r
 static rset_status
 begin(const rset_local *local, const rset_undo_head *head, rset_journal **out, rset_err *err)
 {
-    char         *name = rset_next_name(local->prefix, head->generation);
+    char         *name = rset_name_of(RSET_NAME_NEXT, local->prefix, head->generation);
     rset_journal *j = NULL;
     rset_status   st = name != NULL ? rset_names_note(local->dir, local->prefix,
                                                       (const char *const[]){name}, 1, err)
@@ -76,7 +76,7 @@ rset_journal_begin_next(const rset_local *local, const rset_evidence *ev, rset_j
 rset_status
 rset_journal_join(rset_journal *j, const char *prefix, uint64_t generation, rset_err *err)
 {
-    char       *name = rset_next_name(prefix, generation);
+    char       *name = rset_name_of(RSET_NAME_NEXT, prefix, generation);
     rset_status st = RSET_OK;
 
     if (name == NULL)

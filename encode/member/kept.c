@@ -405,7 +405,7 @@ rset_kept_drop(const rset_local *local, uint64_t generation, rset_err *err)
 static bool
 is_same_file(const rset_local *local, uint64_t generation)
 {
-    char         *data = local->nfiles > 0 ? rset_kept_name(local->prefix, generation) : NULL;
+    char *data = local->nfiles > 0 ? rset_name_of(RSET_NAME_KEPT, local->prefix, generation) : NULL;
     rset_identity kept, now;
 
     if (data == NULL)

@@ -85,8 +85,8 @@ name_of_base(const rset_kept_base *b)
     const uint64_t generation = rset_evidence_generation(&b->ev);
 
     if (rset_evidence_has_shadow(&b->ev, generation))
-        return rset_shadow_name(b->local.prefix, generation);
-    return b->ev.undo.aside ? rset_aside_name(b->local.prefix, generation)
+        return rset_name_of(RSET_NAME_SHADOW, b->local.prefix, generation);
+    return b->ev.undo.aside ? rset_name_of(RSET_NAME_OLD, b->local.prefix, generation)
                             : strdup(b->local.names[0]);
 }
 

@@ -27,8 +27,8 @@ rset_status
 rset_kept_names_of(const rset_local *local, uint64_t generation, rset_kept_names *out,
                    rset_err *err)
 {
-    rset_kept_names k = {.data = rset_kept_name(local->prefix, generation),
-                         .back = rset_back_name(local->prefix, generation)};
+    rset_kept_names k = {.data = rset_name_of(RSET_NAME_KEPT, local->prefix, generation),
+                         .back = rset_name_of(RSET_NAME_BACK, local->prefix, generation)};
 
     if (k.data != NULL)
         k.prefix = rset_join_names(k.data, ".");
@@ -69,7 +69,7 @@ rset_kept_list(const rset_local *local, uint64_t **list_out, size_t *n_out, rset
         const rset_name_kind kind =
             rset_name_classify(names.at[i], local->prefix, &parsed, &list[n]);
 
-        n += kind == RSET_NAME_KEPT || kind == RSET_NAME_BACK;
+        n += rset_name_role_of(kind) == RSET_ROLE_OLDER;
     }
     rset_names_free(&names);
     if (list == NULL)
@@ -124,7 +124,7 @@ rset_kept_add_names(const rset_local *local, rset_names *names, rset_err *err)
 bool
 rset_kept_is_back(const rset_local *local, uint64_t generation)
 {
-    char      *name = rset_back_name(local->prefix, generation);
+    char      *name = rset_name_of(RSET_NAME_BACK, local->prefix, generation);
     const bool is = name != NULL && rset_dir_has_file(local->dir, name);
 
     free(name);

@@ -9,7 +9,7 @@
 static rset_status
 note_name(const rset_local *local, uint64_t generation, rset_err *err)
 {
-    char             *name = rset_kept_name(local->prefix, generation);
+    char             *name = rset_name_of(RSET_NAME_KEPT, local->prefix, generation);
     const char *const names[] = {name};
     rset_status       st = RSET_OK;
 

@@ -25,16 +25,6 @@ typedef struct putting {
     rset_err         *err;
 } putting;
 
-static char *
-aside_name(const rset_local *local, rset_name_kind as, uint64_t generation)
-{
-    switch (as) {
-    case RSET_NAME_LOST: return rset_lost_name(local->prefix, generation);
-    case RSET_NAME_CHANGED: return rset_changed_name(local->prefix, generation);
-    default: return rset_newer_name(local->prefix, generation);
-    }
-}
-
 /* Other generations have names of their own already; a new file that is written is none of this one. */
 static bool
 goes_with_it(const char *name, const rset_local *local)
@@ -43,7 +33,7 @@ goes_with_it(const char *name, const rset_local *local)
     uint64_t             generation;
     const rset_name_kind kind = rset_name_classify(name, local->prefix, &parsed, &generation);
 
-    return !rset_name_is_of_others(kind) &&
+    return rset_name_role_of(kind) == RSET_ROLE_OWN &&
            (local->shadow == NULL || strcmp(name, local->shadow) != 0);
 }
 
@@ -70,7 +60,7 @@ make_names(putting *p, uint64_t generation)
     const rset_local *local = p->local;
     const size_t      from = strlen(local->prefix);
 
-    p->data = aside_name(local, p->as, generation);
+    p->data = rset_name_of(p->as, local->prefix, generation);
     if (p->data != NULL)
         p->prefix = rset_join_names(p->data, ".");
     p->to.at = calloc(p->from.n + 1, sizeof *p->to.at);
@@ -192,7 +182,7 @@ rset_lost_move(const rset_local *local, uint64_t *generation_out, rset_err *err)
 static rset_status
 drop(const rset_local *local, rset_name_kind as, uint64_t generation, rset_err *err)
 {
-    char       *data = aside_name(local, as, generation);
+    char       *data = rset_name_of(as, local->prefix, generation);
     rset_status st = data != NULL ? rset_commit_remove(local, data, err) : no_memory(local, err);
 
     free(data);
@@ -216,7 +206,7 @@ rset_lost_drop(const rset_local *local, uint64_t generation, rset_err *err)
 static bool
 is_left_over(const rset_local *local, uint64_t generation)
 {
-    char       *data = rset_lost_name(local->prefix, generation);
+    char       *data = rset_name_of(RSET_NAME_LOST, local->prefix, generation);
     struct stat aside, now;
     bool        is = false;
 

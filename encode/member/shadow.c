@@ -47,10 +47,10 @@ rset_shadow_begin(const rset_local *local, rset_evidence *ev, char **name_out, r
     if (getrandom(&nonce, sizeof nonce, 0) != (ssize_t)sizeof nonce)
         return rset_fail(err, RSET_IO, "%s: the system has no random number for its new file",
                          rset_local_name(local));
-    return note_name(
-        local,
-        rset_shadow_name(local->prefix, rset_generation_next(rset_evidence_newest(ev), nonce)),
-        name_out, err);
+    return note_name(local,
+                     rset_name_of(RSET_NAME_SHADOW, local->prefix,
+                                  rset_generation_next(rset_evidence_newest(ev), nonce)),
+                     name_out, err);
 }
 
 /* An empty file with this name, as open as the one that had it. */
@@ -87,7 +87,7 @@ rset_shadow_guard(const rset_local *local, const char *name, rset_file **guard_o
 rset_status
 rset_shadow_rename(const rset_local *local, uint64_t generation, char **name_out, rset_err *err)
 {
-    char       *name = rset_shadow_name(local->prefix, generation);
+    char       *name = rset_name_of(RSET_NAME_SHADOW, local->prefix, generation);
     rset_status st = name != NULL ? rset_dir_rename(local->dir, local->shadow, name, err)
                                   : no_memory(local, err);
 
@@ -104,7 +104,7 @@ rset_shadow_rename(const rset_local *local, uint64_t generation, char **name_out
 static rset_status
 forget_one(const rset_local *local, uint64_t generation, bool *gone, rset_err *err)
 {
-    char       *name = rset_shadow_name(local->prefix, generation);
+    char       *name = rset_name_of(RSET_NAME_SHADOW, local->prefix, generation);
     rset_file  *file = NULL;
     rset_err    ignored = RSET_ERR_NONE;
     rset_status st = name != NULL ? RSET_OK : no_memory(local, err);
@@ -170,8 +170,9 @@ put_aside(const rset_local *local, const rset_evidence *ev, rset_err *err)
     if (ev->placeholder || (ev->undo.there && ev->undo.aside))
         return RSET_OK;
     st = note_name(local,
-                   prepared ? rset_shadow_name(local->prefix, ev->next)
-                            : rset_aside_name(local->prefix, rset_evidence_generation(ev)),
+                   prepared
+                       ? rset_name_of(RSET_NAME_SHADOW, local->prefix, ev->next)
+                       : rset_name_of(RSET_NAME_OLD, local->prefix, rset_evidence_generation(ev)),
                    &aside, err);
     if (st == RSET_OK)
         st = rset_dir_rename(local->dir, local->names[0], aside, err);

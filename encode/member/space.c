@@ -63,7 +63,7 @@ add_beside(rset_space *counted, const rset_local *local, uint64_t *bytes, rset_e
         const rset_name_kind kind =
             rset_name_classify(names.at[i], local->prefix, &parsed, &generation);
 
-        if (!rset_name_is_of_others(kind))
+        if (rset_name_role_of(kind) == RSET_ROLE_OWN)
             st = rset_space_add(counted, local->dir, names.at[i], bytes, err);
     }
     rset_names_free(&names);

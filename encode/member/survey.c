@@ -271,7 +271,7 @@ find_replaced(const survey *s, rset_evidence *ev, rset_err *err)
         i++;
     if (generation == 0 || i == ev->nlost)
         return RSET_OK;
-    name = rset_lost_name(s->prefix, generation);
+    name = rset_name_of(RSET_NAME_LOST, s->prefix, generation);
     if (name == NULL)
         return rset_fail(err, RSET_NOMEM, "no memory for a name");
     aside = rset_dir_identity(s->dir, name);
@@ -316,9 +316,8 @@ take_name(survey *s, const char *name, rset_evidence *ev, rset_err *err)
     const bool     published = kind == RSET_NAME_PLAIN || kind == RSET_NAME_VOID;
     const bool     prepared =
         (kind == RSET_NAME_NEW || kind == RSET_NAME_DELTA) && parsed.scheme != NULL;
-    const bool  kept = kind == RSET_NAME_KEPT || kind == RSET_NAME_BACK;
-    const bool  other = rset_name_is_of_others(kind);
-    rset_status st = RSET_OK;
+    const rset_name_role role = rset_name_role_of(kind);
+    rset_status          st = RSET_OK;
 
     if (published || prepared || (kind == RSET_NAME_REDO && parsed.scheme != NULL))
         st = take_redundancy(s, name, kind, &parsed, ev, err);
@@ -326,7 +325,7 @@ take_name(survey *s, const char *name, rset_evidence *ev, rset_err *err)
         st = take_descriptor(s, name, &parsed, ev, err);
     else if (kind == RSET_NAME_SHADOW)
         st = take_shadow(generation, ev, err);
-    else if (kept)
+    else if (role == RSET_ROLE_OLDER)
         st = take_kept(generation, ev, err);
     else if (kind == RSET_NAME_NEWER)
         st = add_generation(&ev->newer, &ev->nnewer, generation, err);
@@ -341,8 +340,8 @@ take_name(survey *s, const char *name, rset_evidence *ev, rset_err *err)
     ev->any = ev->any || published || kind == RSET_NAME_DESC || kind == RSET_NAME_REDO;
     s->prepared = s->prepared || prepared || kind == RSET_NAME_FIX;
     s->published += published;
-    ev->orphans =
-        ev->orphans || s->published > 1 || (!published && kind != RSET_NAME_DESC && !other);
+    ev->orphans = ev->orphans || s->published > 1 ||
+                  (!published && kind != RSET_NAME_DESC && role == RSET_ROLE_OWN);
     return st;
 }
 
@@ -355,7 +354,7 @@ take_named_shadow(const survey *s, uint64_t generation, rset_evidence *ev, rset_
 
     if (generation == 0 || rset_evidence_has_shadow(ev, generation))
         return RSET_OK;
-    name = rset_shadow_name(s->prefix, generation);
+    name = rset_name_of(RSET_NAME_SHADOW, s->prefix, generation);
     if (name == NULL)
         return rset_fail(err, RSET_NOMEM, "no memory for a name");
     if (rset_dir_has_file(s->dir, name))

@@ -97,7 +97,7 @@ load(rset_dir *dir, const char *prefix, rset_file *file, rset_undo *out, rset_er
 
     if (st != RSET_OK || !out->there)
         return st;
-    aside = rset_aside_name(prefix, out->head.generation);
+    aside = rset_name_of(RSET_NAME_OLD, prefix, out->head.generation);
     if (aside == NULL)
         return rset_fail(err, RSET_NOMEM, "%s: no memory for its undo journal", prefix);
     out->aside = rset_dir_has_file(dir, aside);
@@ -108,7 +108,7 @@ load(rset_dir *dir, const char *prefix, rset_file *file, rset_undo *out, rset_er
 char *
 rset_undo_name(const char *prefix, const rset_undo *undo)
 {
-    return undo->next != 0 ? rset_next_name(prefix, undo->next)
+    return undo->next != 0 ? rset_name_of(RSET_NAME_NEXT, prefix, undo->next)
                            : rset_join_names(prefix, RSET_NAME_JOURNAL);
 }
 
@@ -271,7 +271,7 @@ rset_status
 rset_undo_apply(rset_dir *dir, const char *prefix, const char *name, const rset_undo *undo,
                 rset_err *err)
 {
-    char       *aside = rset_aside_name(prefix, undo->head.generation);
+    char       *aside = rset_name_of(RSET_NAME_OLD, prefix, undo->head.generation);
     const char *at = undo->aside ? aside : name;
     rset_status st = RSET_OK;
 
@@ -291,7 +291,7 @@ rset_status
 rset_undo_remove(rset_dir *dir, const char *prefix, const rset_undo *undo, rset_err *err)
 {
     char       *journal = rset_join_names(prefix, RSET_NAME_JOURNAL);
-    char       *aside = rset_aside_name(prefix, undo->head.generation);
+    char       *aside = rset_name_of(RSET_NAME_OLD, prefix, undo->head.generation);
     rset_status st = RSET_OK;
 
     if (journal == NULL || aside == NULL)

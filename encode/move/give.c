@@ -62,7 +62,8 @@ is_left(const rset_move_giver *g, const char *name)
 {
     const rset_name_kind kind = rset_move_kind(name, given(g)->prefix);
 
-    return kind == RSET_NAME_FIX || rset_name_is_aside(kind) || is_of_another(g, name);
+    return kind == RSET_NAME_FIX || rset_name_role_of(kind) == RSET_ROLE_ASIDE ||
+           is_of_another(g, name);
 }
 
 /* NULL: that was all. */

@@ -223,7 +223,7 @@ step_of(const rset_move *m, const rset_move_file *f)
 
     if (rset_move_is_data(local, f->name))
         return DATA;
-    return kind == RSET_NAME_KEPT || kind == RSET_NAME_BACK ? OLDER : OTHERS;
+    return rset_name_role_of(kind) == RSET_ROLE_OLDER ? OLDER : OTHERS;
 }
 
 /* On disk before the first of them gets its name is all that came before; before a data file, each other one. */

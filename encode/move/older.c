@@ -67,9 +67,9 @@ rset_move_is_of_older(const char *name, const char *prefix, char *older)
     const rset_name_kind kind = rset_name_classify(name, prefix, &parsed, &generation);
     char                *data;
 
-    if (kind != RSET_NAME_KEPT && kind != RSET_NAME_BACK)
+    if (rset_name_role_of(kind) != RSET_ROLE_OLDER)
         return rset_name_is_beside_older(name, prefix, older);
-    data = rset_kept_name(prefix, generation);
+    data = rset_name_of(RSET_NAME_KEPT, prefix, generation);
     if (data == NULL || strlen(data) >= NAME_MAX) {
         free(data);
         return false;

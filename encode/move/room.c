@@ -195,7 +195,7 @@ order_of(const unit *u, const char *name, const char *prefix)
     case RSET_NAME_NEW:
     case RSET_NAME_DELTA: return parsed.rank == u->rank ? BESIDE : STAYS;
     case RSET_NAME_SHADOW:
-    case RSET_NAME_ASIDE:
+    case RSET_NAME_OLD:
     case RSET_NAME_UNDO:
     case RSET_NAME_NEXT:
     case RSET_NAME_HALF: return u->content ? BESIDE : STAYS;

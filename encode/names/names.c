@@ -1,118 +1,23 @@
 /* names.c: see names.h. */
-#include "names.h"
+#include "names_internal.h"
 
 #include "common/crc64.h"
 
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Bytes that it takes to call a generation's data file. */
 enum {
-    GENERATION_DIGITS = 16,
-    /* bytes that it takes to call a generation's data file */
-    ADDED_KEPT = sizeof ".redset..kept" - 1 + GENERATION_DIGITS, /* as for ".lost" */
-    ADDED_NEWER = sizeof ".redset..newer" - 1 + GENERATION_DIGITS
+    ADDED_KEPT = sizeof ".redset..kept" - 1 + RSET_GENERATION_DIGITS, /* as for ".lost" */
+    ADDED_NEWER = sizeof ".redset..newer" - 1 + RSET_GENERATION_DIGITS
 };
 
 /* After a data file's name and ".redset.<rank>". */
 #define SUFFIX_DISPLACED ".displaced"
 
-/* ---- what is what ---- */
-
-static const struct mark {
-    const char    *suffix;
-    rset_name_kind kind;
-} marks[] = {{RSET_SUFFIX_VOID, RSET_NAME_VOID},
-             {RSET_SUFFIX_NEW, RSET_NAME_NEW},
-             {RSET_SUFFIX_FIX, RSET_NAME_FIX},
-             {RSET_SUFFIX_DELTA, RSET_NAME_DELTA},
-             {RSET_SUFFIX_REDO, RSET_NAME_REDO}};
-
-/* After "redset.<generation>". */
-static const struct mark generation_marks[] = {
-    {".shadow", RSET_NAME_SHADOW}, {".old", RSET_NAME_ASIDE},      {".kept", RSET_NAME_KEPT},
-    {".back", RSET_NAME_BACK},     {".journal", RSET_NAME_NEXT},   {".newer", RSET_NAME_NEWER},
-    {".lost", RSET_NAME_LOST},     {".changed", RSET_NAME_CHANGED}};
-
-/* Length of the name without such a suffix; *kind_out stays where there is none. */
-static size_t
-bare_length(const char *name, rset_name_kind *kind_out)
-{
-    size_t n = strlen(name);
-
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-        size_t m = strlen(marks[i].suffix);
-
-        if (n > m && strcmp(name + n - m, marks[i].suffix) == 0) {
-            *kind_out = marks[i].kind;
-            return n - m;
-        }
-    }
-    return n;
-}
-
-/* "<digits>.redset.<digits>.fix": a data file that a rebuild was writing. */
-static bool
-is_rebuilt_data(const char *rest)
-{
-    size_t at = strspn(rest, "0123456789"), digits;
-
-    if (at == 0 || strncmp(rest + at, ".redset.", 8) != 0)
-        return false;
-    at += 8;
-    digits = strspn(rest + at, "0123456789");
-    return digits > 0 && strcmp(rest + at + digits, RSET_SUFFIX_FIX) == 0;
-}
-
-/* "redset.<generation>.shadow", ".old", ".kept", ".back", ".journal", ".newer", ".lost" or ".changed". */
-static rset_name_kind
-of_generation(const char *rest, uint64_t *generation_out)
-{
-    char *end = NULL;
-
-    if (strncmp(rest, "redset.", 7) != 0 ||
-        strspn(rest + 7, "0123456789abcdef") != GENERATION_DIGITS)
-        return RSET_NAME_OTHER;
-    *generation_out = strtoull(rest + 7, &end, 16);
-    for (size_t i = 0; i < sizeof generation_marks / sizeof *generation_marks; i++)
-        if (strcmp(end, generation_marks[i].suffix) == 0)
-            return generation_marks[i].kind;
-    return RSET_NAME_OTHER;
-}
-
-rset_name_kind
-rset_name_classify(const char *name, const char *prefix, rset_name *parsed,
-                   uint64_t *generation_out)
-{
-    size_t         prefix_len = strlen(prefix), bare_len;
-    const char    *rest = name + prefix_len;
-    char           bare[NAME_MAX + 1];
-    rset_name_kind kind;
-
-    parsed->scheme = NULL;
-    if (strncmp(name, prefix, prefix_len) != 0 || strlen(name) >= sizeof bare)
-        return RSET_NAME_OTHER;
-    if (is_rebuilt_data(rest))
-        return RSET_NAME_FIX;
-    if (strcmp(rest, RSET_NAME_JOURNAL) == 0)
-        return RSET_NAME_UNDO;
-    if (strcmp(rest, RSET_NAME_BEGUN) == 0)
-        return RSET_NAME_HALF;
-    if (strcmp(rest, RSET_NAME_NAMES) == 0)
-        return RSET_NAME_LIST;
-    kind = of_generation(rest, generation_out);
-    if (kind != RSET_NAME_OTHER)
-        return kind;
-    kind = RSET_NAME_PLAIN;
-    bare_len = bare_length(name, &kind);
-    memcpy(bare, name, bare_len);
-    bare[bare_len] = '\0';
-    if (!rset_format_parse_name(bare, parsed) || parsed->prefix_len != prefix_len)
-        return RSET_NAME_OTHER;
-    return parsed->scheme == NULL && kind == RSET_NAME_PLAIN ? RSET_NAME_DESC : kind;
-}
+/* ---- what a name says ---- */
 
 /* How much of the name is the prefix of a data file that was protected by this word alone: a redundancy file's, a
  * descriptor's, or a journal's, which may be all that says what became of the file. 0: none. */
@@ -176,8 +81,8 @@ recorded_length(const char *name, uint64_t *generation_out, rset_name_kind *kind
     for (size_t i = 0; i < sizeof added / sizeof *added; i++) {
         const char *at = name + (n > added[i] ? n - added[i] : 0);
 
-        *kind_out =
-            n > added[i] && *at == '.' ? of_generation(at + 1, generation_out) : RSET_NAME_OTHER;
+        *kind_out = n > added[i] && *at == '.' ? rset_name_of_generation(at + 1, generation_out)
+                                               : RSET_NAME_OTHER;
         if (*kind_out == RSET_NAME_KEPT || *kind_out == RSET_NAME_NEWER ||
             *kind_out == RSET_NAME_LOST)
             return n - added[i];
@@ -225,28 +130,29 @@ rset_name_is_beside_older(const char *name, const char *prefix, char *older)
 }
 
 rset_name_kind
-rset_name_put_aside(const char *name)
+rset_name_kept_as(const char *name)
 {
     uint64_t       ignored;
     rset_name_kind kind;
 
     (void)recorded_length(name, &ignored, &kind);
-    return kind == RSET_NAME_NEWER || kind == RSET_NAME_LOST ? kind : RSET_NAME_OTHER;
+    return kind;
 }
 
 bool
 rset_name_is_put_aside(const char *name)
 {
-    return rset_name_put_aside(name) != RSET_NAME_OTHER;
+    return rset_name_role_of(rset_name_kept_as(name)) == RSET_ROLE_ASIDE;
 }
 
 size_t
 rset_name_changed(const char *name, uint64_t *number_out)
 {
-    const size_t added = sizeof ".redset..changed" - 1 + GENERATION_DIGITS, n = strlen(name);
+    const size_t added = sizeof ".redset..changed" - 1 + RSET_GENERATION_DIGITS, n = strlen(name);
     const char  *at = name + (n > added ? n - added : 0);
 
-    return n > added && *at == '.' && of_generation(at + 1, number_out) == RSET_NAME_CHANGED
+    return n > added && *at == '.' &&
+                   rset_name_of_generation(at + 1, number_out) == RSET_NAME_CHANGED
                ? n - added
                : 0;
 }
@@ -282,17 +188,6 @@ rset_join_names(const char *first, const char *second)
     char *joined = NULL;
 
     return asprintf(&joined, "%s%s", first, second) < 0 ? NULL : joined;
-}
-
-static char *
-generation_name(const char *prefix, uint64_t generation, const char *suffix)
-{
-    char *name = NULL;
-
-    return asprintf(&name, "%sredset.%0*" PRIx64 "%s", prefix, GENERATION_DIGITS, generation,
-                    suffix) < 0
-               ? NULL
-               : name;
 }
 
 /* The part of a name that says that it is an older generation stays at the end: it is one of the file that is out of the way. */
@@ -338,72 +233,4 @@ rset_name_has_room(const char *base, int ranks, int members, bool kept)
                 (kept ? ADDED_NEWER : 0);
 
     return strlen(base) + (size_t)added <= NAME_MAX;
-}
-
-char *
-rset_shadow_name(const char *prefix, uint64_t generation)
-{
-    return generation_name(prefix, generation, ".shadow");
-}
-
-char *
-rset_aside_name(const char *prefix, uint64_t generation)
-{
-    return generation_name(prefix, generation, ".old");
-}
-
-char *
-rset_next_name(const char *prefix, uint64_t generation)
-{
-    return generation_name(prefix, generation, ".journal");
-}
-
-char *
-rset_kept_name(const char *prefix, uint64_t generation)
-{
-    return generation_name(prefix, generation, ".kept");
-}
-
-char *
-rset_back_name(const char *prefix, uint64_t generation)
-{
-    return generation_name(prefix, generation, ".back");
-}
-
-char *
-rset_newer_name(const char *prefix, uint64_t generation)
-{
-    return generation_name(prefix, generation, ".newer");
-}
-
-char *
-rset_lost_name(const char *prefix, uint64_t generation)
-{
-    return generation_name(prefix, generation, ".lost");
-}
-
-bool
-rset_name_is_aside(rset_name_kind kind)
-{
-    return kind == RSET_NAME_NEWER || kind == RSET_NAME_LOST || kind == RSET_NAME_CHANGED;
-}
-
-bool
-rset_name_is_of_others(rset_name_kind kind)
-{
-    return kind == RSET_NAME_KEPT || kind == RSET_NAME_BACK || rset_name_is_aside(kind);
-}
-
-char *
-rset_changed_name(const char *prefix, uint64_t generation)
-{
-    return generation_name(prefix, generation, ".changed");
-}
-
-char *
-rset_bare_name(const char *name)
-{
-    rset_name_kind ignored;
-
-    return strndup(name, bare_length(name, &ignored));
 }

@@ -34,7 +34,7 @@ typedef enum {
     RSET_NAME_DELTA,
     RSET_NAME_REDO,
     RSET_NAME_SHADOW,
-    RSET_NAME_ASIDE,
+    RSET_NAME_OLD,   /* the data file that was protected, where a new one has its name */
     RSET_NAME_KEPT,  /* the data file of an older generation */
     RSET_NAME_BACK,  /* what leads back to that from the next newer one */
     RSET_NAME_NEWER, /* that of one that was put aside when an older one was restored */
@@ -47,6 +47,18 @@ typedef enum {
     RSET_NAME_OTHER
 } rset_name_kind;
 
+/* Of which generation of the data file a name is. */
+typedef enum {
+    RSET_ROLE_OWN,   /* of that which counts, or is being written */
+    RSET_ROLE_OLDER, /* of one that is kept */
+    RSET_ROLE_ASIDE  /* of what was put aside */
+} rset_name_role;
+
+/* Pure. */
+rset_name_role rset_name_role_of(rset_name_kind kind);
+/* Can a file of this kind be content of a data file, which is held against what is recorded of it? Pure. */
+bool rset_name_is_data(rset_name_kind kind);
+
 /* What kind of file of ours is `name`, given our prefix? `parsed` is filled where it is a redundancy or descriptor file,
  * whatever its suffix (parsed->scheme NULL: a descriptor); *generation_out is that of a shadow file, a next journal, or of what else has its name
  * of a generation. */
@@ -55,24 +67,8 @@ rset_name_kind rset_name_classify(const char *name, const char *prefix, rset_nam
 
 /* New strings; NULL without memory. */
 char *rset_join_names(const char *first, const char *second);
-char *rset_shadow_name(const char *prefix, uint64_t generation);
-char *rset_aside_name(const char *prefix, uint64_t generation);
-/* Of the undo journal that leads back to a generation which is not published yet (journal.h). */
-char *rset_next_name(const char *prefix, uint64_t generation);
-/* Of the data file of an older generation that is kept: what protects it has that name and a dot as its prefix. */
-char *rset_kept_name(const char *prefix, uint64_t generation);
-/* Of what leads back to that generation, as long as it has no data file of its own. */
-char *rset_back_name(const char *prefix, uint64_t generation);
-/* The same of one that was put aside when an older one took its place. */
-char *rset_newer_name(const char *prefix, uint64_t generation);
-/* The same of one that was put aside when new files were created in its place. */
-char *rset_lost_name(const char *prefix, uint64_t generation);
-/* Is it of something that was put aside? And of anything but the generation that counts: that, or of an older one that is kept? Pure. */
-bool rset_name_is_aside(rset_name_kind kind);
-bool rset_name_is_of_others(rset_name_kind kind);
-/* The name under which a file that another program had changed is put aside when it is restored to that generation. Nothing lies beside
- * it. */
-char *rset_changed_name(const char *prefix, uint64_t generation);
+/* What a generation has that name for; of kinds whose names say one. */
+char *rset_name_of(rset_name_kind kind, const char *prefix, uint64_t generation);
 /* The name of a redundancy or descriptor file without a suffix of ours. */
 char *rset_bare_name(const char *name);
 
@@ -94,8 +90,8 @@ uint64_t rset_name_kept(const char *name);
  * bytes: the prefix of that generation. Pure. */
 bool rset_name_is_beside_older(const char *name, const char *prefix, char *older);
 
-/* Is it that of one that was put aside, and as what: RSET_NAME_NEWER or RSET_NAME_LOST? RSET_NAME_OTHER: it is none. Pure. */
-rset_name_kind rset_name_put_aside(const char *name);
+/* As what: RSET_NAME_KEPT, RSET_NAME_NEWER or RSET_NAME_LOST; RSET_NAME_OTHER: it is no such name. Pure. */
+rset_name_kind rset_name_kept_as(const char *name);
 
 /* Is it that of one that was put aside? Pure. */
 bool rset_name_is_put_aside(const char *name);

@@ -11,6 +11,34 @@
 /* What all names of ours contain: what is kept of a directory's listing (store/recall.h). */
 #define RSET_NAMES_WORD ".redset"
 
+enum { RSET_GENERATION_DIGITS = 16 };
+
+/* What comes before a suffix, after the prefix. */
+enum {
+    RSET_AFTER_REDUNDANCY = 1, /* name of a redundancy file */
+    RSET_AFTER_DESC = 2,       /* name of a descriptor file */
+    RSET_AFTER_REBUILT = 4,    /* "<r>.redset.<i>": a rebuild is writing data file i of rank r */
+    RSET_AFTER_GENERATION = 8, /* "redset.<g>" */
+    RSET_AFTER_NOTHING = 16    /* the suffix is all of it */
+};
+
+/* One kind of name. */
+typedef struct rset_name_row {
+    rset_name_kind kind;
+    unsigned       after; /* of RSET_AFTER_... */
+    const char    *suffix;
+    rset_name_role role;
+    bool
+        data; /* it can be content of a data file, which is held against what is recorded of it; else it is believed as it is */
+} rset_name_row;
+
+/* The last row is of RSET_NAME_OTHER. A file out of the way has no row: whose it is does not depend on a prefix
+ * (rset_displaced_parse). */
+extern const rset_name_row rset_name_rows[];
+
+/* The kind of "redset.<g>..."; RSET_NAME_OTHER: it is no such name. Pure. */
+rset_name_kind rset_name_of_generation(const char *rest, uint64_t *generation_out);
+
 enum { RSET_STEMS_MAX = 64, RSET_STEMS_BYTES = 8192 /* of a names file */ };
 
 typedef struct rset_stems {

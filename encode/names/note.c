@@ -192,7 +192,7 @@ is_put_aside(const note *w, const char *name)
     uint64_t             generation;
     const rset_name_kind kind = rset_name_classify(name, w->prefix, &parsed, &generation);
 
-    return rset_name_is_aside(kind);
+    return rset_name_role_of(kind) == RSET_ROLE_ASIDE;
 }
 
 static rset_status

@@ -13,7 +13,14 @@ static const char magic[] = {'R', 'S', 'E', 'T', 'N', 'A', 'M', '1'};
 /* After a descriptor's name: that of the first data file that a rebuild was writing; there is seldom another. */
 #define FIRST_REBUILT ".0" RSET_SUFFIX_FIX
 
-enum { BOOT = 8, COUNT = 16, LENGTH = 24, CRC_AT = 32, HEAD = 40, GENERATION = 7 + 16 };
+enum {
+    BOOT = 8,
+    COUNT = 16,
+    LENGTH = 24,
+    CRC_AT = 32,
+    HEAD = 40,
+    GENERATION = 7 + RSET_GENERATION_DIGITS
+};
 
 /* ---- one stem ---- */
 
@@ -23,23 +30,9 @@ is_generation(const char *stem)
     return strncmp(stem, "redset.", 7) == 0;
 }
 
-/* In the order in which files are renamed, so that none is missed meanwhile. */
-static const char *const of_redundancy[] = {RSET_SUFFIX_NEW,
-                                            RSET_SUFFIX_FIX,
-                                            RSET_SUFFIX_DELTA,
-                                            RSET_SUFFIX_REDO,
-                                            "",
-                                            RSET_SUFFIX_VOID,
-                                            NULL};
-static const char *const of_descriptor[] = {RSET_SUFFIX_NEW, RSET_SUFFIX_FIX, "", FIRST_REBUILT,
-                                            NULL};
-static const char *const of_generation[] = {".shadow", ".old",  ".back",    ".kept", ".journal",
-                                            ".newer",  ".lost", ".changed", NULL};
-static const char *const of_rebuilt[] = {RSET_SUFFIX_FIX, NULL};
-
-/* NULL: it is none. */
-static const char *const *
-suffixes_of(const char *stem, const char *prefix)
+/* After what the suffixes of its names come (RSET_AFTER_...); 0: it is no stem. */
+static unsigned
+what_is(const char *stem, const char *prefix)
 {
     char      name[NAME_MAX + 1];
     uint64_t  generation;
@@ -48,26 +41,24 @@ suffixes_of(const char *stem, const char *prefix)
         snprintf(name, sizeof name, "%s%s%s", prefix, stem, is_generation(stem) ? ".shadow" : "");
 
     if (n < 0 || n >= (int)sizeof name || strchr(stem, '/') != NULL)
-        return NULL;
+        return 0;
     switch (rset_name_classify(name, prefix, &parsed, &generation)) {
-    case RSET_NAME_SHADOW: return of_generation;
-    case RSET_NAME_DESC: return of_descriptor;
-    case RSET_NAME_PLAIN: return of_redundancy;
+    case RSET_NAME_SHADOW: return RSET_AFTER_GENERATION;
+    case RSET_NAME_DESC: return RSET_AFTER_DESC;
+    case RSET_NAME_PLAIN: return RSET_AFTER_REDUNDANCY;
     default: break;
     }
     n = snprintf(name, sizeof name, "%s%s" RSET_SUFFIX_FIX, prefix, stem);
     return n > 0 && n < (int)sizeof name &&
                    rset_name_classify(name, prefix, &parsed, &generation) == RSET_NAME_FIX
-               ? of_rebuilt
-               : NULL;
+               ? RSET_AFTER_REBUILT
+               : 0;
 }
 
 bool
 rset_stem_is_lasting(const char *stem, const char *prefix)
 {
-    const char *const *suffixes = suffixes_of(stem, prefix);
-
-    return suffixes == of_redundancy || suffixes == of_descriptor;
+    return (what_is(stem, prefix) & (RSET_AFTER_REDUNDANCY | RSET_AFTER_DESC)) != 0;
 }
 
 char *
@@ -81,28 +72,34 @@ rset_stem_of(const char *name, const char *prefix, bool *fixed_out)
     *fixed_out = kind == RSET_NAME_UNDO || kind == RSET_NAME_HALF || kind == RSET_NAME_LIST;
     if (*fixed_out || kind == RSET_NAME_OTHER)
         return NULL;
-    if (kind == RSET_NAME_SHADOW || kind == RSET_NAME_ASIDE || kind == RSET_NAME_NEXT ||
-        rset_name_is_of_others(kind))
+    if (rset_name_of_generation(name + from, &generation) != RSET_NAME_OTHER)
         return strndup(name + from, GENERATION);
     if (kind == RSET_NAME_FIX && n > m && strcmp(name + n - m, FIRST_REBUILT) == 0)
         return strndup(name + from, n - m - from);
     return rset_bare_name(name + from);
 }
 
+/* One of them. */
+static bool
+visit_with(const char *stem, const char *prefix, const char *suffix,
+           bool (*visit)(const char *, void *), void *arg)
+{
+    char      name[NAME_MAX + 1];
+    const int n = snprintf(name, sizeof name, "%s%s%s", prefix, stem, suffix);
+
+    return n <= 0 || n >= (int)sizeof name || visit(name, arg);
+}
+
 bool
 rset_stem_names(const char *stem, const char *prefix, bool (*visit)(const char *, void *),
                 void *arg)
 {
-    const char *const *suffix = suffixes_of(stem, prefix);
-    char               name[NAME_MAX + 1];
+    const unsigned is = what_is(stem, prefix);
 
-    for (; suffix != NULL && *suffix != NULL; suffix++) {
-        int n = snprintf(name, sizeof name, "%s%s%s", prefix, stem, *suffix);
-
-        if (n > 0 && n < (int)sizeof name && !visit(name, arg))
+    for (const rset_name_row *row = rset_name_rows; row->kind != RSET_NAME_OTHER; row++)
+        if ((row->after & is) != 0 && !visit_with(stem, prefix, row->suffix, visit, arg))
             return false;
-    }
-    return true;
+    return is != RSET_AFTER_DESC || visit_with(stem, prefix, FIRST_REBUILT, visit, arg);
 }
 
 /* ---- a list of them ---- */
@@ -204,7 +201,7 @@ rset_stems_unpack(const uint8_t *buf, size_t len, const char *prefix, rset_stems
         const char *stem = (const char *)buf + at;
         size_t      n = at < end ? strnlen(stem, end - at) : 0;
 
-        if (n == 0 || at + n == end || suffixes_of(stem, prefix) == NULL)
+        if (n == 0 || at + n == end || what_is(stem, prefix) == 0)
             break;
         if (!rset_stems_add(out, stem)) {
             rset_stems_free(out);

@@ -46,14 +46,6 @@ rset_whose_of(rset_dir *dir, const char *prefix, const char *data)
     return w;
 }
 
-/* Redundancy, descriptors, journals and lists are believed; data files have to be as these say. */
-static bool
-is_believed(rset_name_kind kind)
-{
-    return kind != RSET_NAME_SHADOW && kind != RSET_NAME_ASIDE && kind != RSET_NAME_KEPT &&
-           kind != RSET_NAME_FIX && !rset_name_is_aside(kind);
-}
-
 const char *
 rset_whose_not(const rset_whose *w, rset_name_kind kind, const struct stat *sb)
 {
@@ -61,7 +53,7 @@ rset_whose_not(const rset_whose *w, rset_name_kind kind, const struct stat *sb)
         return "is no regular file";
     if (!rset_trusts(&w->trust, sb))
         return "who does not own that file";
-    if (!is_believed(kind))
+    if (rset_name_is_data(kind)) /* what is believed says what it has to be */
         return NULL;
     if ((sb->st_mode & S_IWOTH) != 0)
         return "can be written by everybody";

@@ -113,8 +113,9 @@ make_names(protect *p)
 static rset_status
 note_names(protect *p)
 {
-    const bool  after = p->local.shadow != NULL || p->local.next != NULL;
-    char       *shadow = after ? rset_shadow_name(p->local.prefix, p->args->desc.generation) : NULL;
+    const bool after = p->local.shadow != NULL || p->local.next != NULL;
+    char      *shadow =
+        after ? rset_name_of(RSET_NAME_SHADOW, p->local.prefix, p->args->desc.generation) : NULL;
     const char *names[3] = {p->name, p->desc_name, shadow}; /* with that, a next journal */
     rset_status st;
 

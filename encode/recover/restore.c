@@ -42,7 +42,7 @@ look_ahead(rset_recovery *r)
     r->evidence = &r->ahead;
     if (st != RSET_OK || !rset_evidence_has_shadow(&r->ahead, generation))
         return st;
-    r->ahead_shadow = rset_shadow_name(local->prefix, generation);
+    r->ahead_shadow = rset_name_of(RSET_NAME_SHADOW, local->prefix, generation);
     r->local.shadow = r->ahead_shadow;
     return r->ahead_shadow != NULL ? RSET_OK
                                    : rset_fail(r->err, RSET_NOMEM, "%s: no memory", local->prefix);

@@ -77,7 +77,7 @@ seal(mutations_work *w, memfs_file *f)
     case RSET_NAME_BACK: mended = forge_mend_journal(f); break;
     case RSET_NAME_LIST: mended = forge_mend_list(f); break;
     case RSET_NAME_SHADOW:
-    case RSET_NAME_ASIDE:
+    case RSET_NAME_OLD:
     case RSET_NAME_KEPT:
     case RSET_NAME_NEWER:
     case RSET_NAME_LOST:

@@ -100,9 +100,9 @@ journal_name(const mutations_work *w, const char *prefix, size_t which)
     switch (which % 5) {
     case 0: return rset_join_names(prefix, RSET_NAME_JOURNAL);
     case 1: return rset_join_names(prefix, RSET_NAME_BEGUN);
-    case 2: return rset_next_name(prefix, generation_of(w, false));
-    case 3: return rset_next_name(prefix, generation_of(w, true));
-    default: return rset_back_name(prefix, generation_of(w, false));
+    case 2: return rset_name_of(RSET_NAME_NEXT, prefix, generation_of(w, false));
+    case 3: return rset_name_of(RSET_NAME_NEXT, prefix, generation_of(w, true));
+    default: return rset_name_of(RSET_NAME_BACK, prefix, generation_of(w, false));
     }
 }
 

@@ -105,7 +105,7 @@ beside_of(const twice *w, int r, const char *name)
 const char *
 shadow_of(const twice *w, int r)
 {
-    char       *name = rset_shadow_name(w->job.ranks[r].prefix, SHADOW_GENERATION);
+    char       *name = rset_name_of(RSET_NAME_SHADOW, w->job.ranks[r].prefix, SHADOW_GENERATION);
     const char *path = path_of("%s/%s", w->job.ranks[r].dir, name);
 
     free(name);
@@ -140,7 +140,7 @@ put_in_place(const twice *w, int r)
     change_of     c;
     rset_err      err = RSET_ERR_NONE;
     rset_journal *journal = NULL;
-    char         *name = rset_shadow_name(w->job.ranks[r].prefix, SHADOW_GENERATION);
+    char         *name = rset_name_of(RSET_NAME_SHADOW, w->job.ranks[r].prefix, SHADOW_GENERATION);
 
     change_open(&c, w, r);
     c.local.shadow = name;

@@ -273,7 +273,7 @@ aside_judge(const judge_case *c)
 
         if (rset_dir_open(k->dir, false, &dir, &err) == RSET_OK)
             (void)rset_survey(dir, k->prefix, k->names[0], &ev, &err);
-        name = ev.nlost == 1 ? rset_lost_name(k->prefix, ev.lost[0]) : NULL;
+        name = ev.nlost == 1 ? rset_name_of(RSET_NAME_LOST, k->prefix, ev.lost[0]) : NULL;
         if (name != NULL)
             data = read_file(path_of("%s/%s", k->dir, name), &size);
         if (data == NULL || !scene_holds(&c->scene->old, r, data, size))

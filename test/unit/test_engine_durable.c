@@ -208,7 +208,8 @@ a_new_file_comes_after_its_redundancy(twice *w)
 {
     for (int r = 0; r < TWICE_RANKS; r++) {
         write_file(shadow_of(w, r), "new", 3);
-        w->job.ranks[r].shadow = rset_shadow_name(w->job.ranks[r].prefix, SHADOW_GENERATION);
+        w->job.ranks[r].shadow =
+            rset_name_of(RSET_NAME_SHADOW, w->job.ranks[r].prefix, SHADOW_GENERATION);
         assert_non_null(w->job.ranks[r].shadow);
     }
     watch_begin(w, true);

@@ -250,7 +250,7 @@ nothing_put_aside_is_left(twice *w)
     change_of      c;
     char          *aside;
 
-    aside = rset_aside_name("", other);
+    aside = rset_name_of(RSET_NAME_OLD, "", other);
     assert_non_null(aside);
     note_name(w, 1, near(&w->job, 1, aside));
     write_file(near(&w->job, 1, aside), "other", 5);

@@ -19,7 +19,7 @@ committed_shadow(const twice *w, int r)
     const char *path;
 
     change_open(&c, w, r);
-    name = rset_shadow_name(c.local.prefix, rset_evidence_generation(&c.ev));
+    name = rset_name_of(RSET_NAME_SHADOW, c.local.prefix, rset_evidence_generation(&c.ev));
     path = path_of("%s/%s", w->job.ranks[r].dir, name);
     free(name);
     change_close(&c, END_KILLED);

@@ -98,7 +98,7 @@ a_commit_is_finished_where_the_ranks_are(world *w)
 
         world_rearrange(w, (const int[NODES]){0, 1, 2, 3}, 0);
         for (int r = 0; r < NODES; r++) {
-            w->job.ranks[r].shadow = rset_shadow_name("ckpt_7.h5.", 77);
+            w->job.ranks[r].shadow = rset_name_of(RSET_NAME_SHADOW, "ckpt_7.h5.", 77);
             fill_random(content, bytes[r % 2], (uint64_t)r);
             write_file(path_of("%s/%s", w->job.ranks[r].dir, w->job.ranks[r].shadow), content,
                        bytes[r % 2]);

@@ -117,7 +117,7 @@ shadow_of(const job_rank *k)
 
     assert_int_equal(rset_dir_open(k->dir, false, &dir, NULL), RSET_OK);
     assert_int_equal(rset_survey(dir, k->prefix, k->names[0], &ev, NULL), RSET_OK);
-    name = rset_shadow_name(k->prefix, rset_evidence_generation(&ev));
+    name = rset_name_of(RSET_NAME_SHADOW, k->prefix, rset_evidence_generation(&ev));
     assert_non_null(name);
     path = path_of("%s/%s", k->dir, name);
     free(name);

@@ -245,7 +245,7 @@ what_was_replaced_is_put_aside(void **state)
     settle(&a, RSET_OLD_COPIES_REPLACED, 0);
     assert_int_equal(put_aside(&a), RANKS);
     for (int r = 0; r < RANKS; r++) {
-        char *lost = rset_lost_name(a.job.ranks[r].prefix, a.newest[r]);
+        char *lost = rset_name_of(RSET_NAME_LOST, a.job.ranks[r].prefix, a.newest[r]);
         char  why[1024];
 
         assert_true(image_same_file(&a.home, path_of("node%d/ckpt_%d.h5", r, r),
@@ -286,7 +286,7 @@ in_doubt_both_names_stay(void **state)
     assert_int_equal(calls, 0);
     assert_int_equal(put_aside(&a), 0);
     for (int r = 0; r < RANKS; r++) {
-        char *lost = rset_lost_name(a.job.ranks[r].prefix, a.newest[r]);
+        char *lost = rset_name_of(RSET_NAME_LOST, a.job.ranks[r].prefix, a.newest[r]);
 
         assert_true(exists(path_of("%s/node%d/%s", a.base, r, lost)));
         free(lost);

@@ -274,7 +274,7 @@ write_anew(world *w, image *was)
 
         note_name(&as, i, shadow_of(&as, i));
         assert_int_equal(rename(job_data(&as.job, i), shadow_of(&as, i)), 0);
-        k->shadow = rset_shadow_name(k->prefix, SHADOW_GENERATION);
+        k->shadow = rset_name_of(RSET_NAME_SHADOW, k->prefix, SHADOW_GENERATION);
         image_put(was, w->base, path_of("node%d/%s", i % NODES, k->names[0]));
     }
 }

@@ -297,8 +297,8 @@ older_generations_have_one_number(void **state)
     if (job_protect(&w.first) != RSET_OK)
         fail_msg("%s", job_text(&w.first));
     for (int r = 0; r < RANKS; r++) {
-        char *a = rset_kept_name(w.first.ranks[r].prefix, was);
-        char *b = rset_kept_name(w.second.ranks[r].prefix, was);
+        char *a = rset_name_of(RSET_NAME_KEPT, w.first.ranks[r].prefix, was);
+        char *b = rset_name_of(RSET_NAME_KEPT, w.second.ranks[r].prefix, was);
 
         assert_true(exists(path_of("%s/%s", w.first.ranks[r].dir, a)));
         assert_true(exists(path_of("%s/%s", w.first.ranks[r].dir, b)));

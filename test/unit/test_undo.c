@@ -386,7 +386,7 @@ gives_the_name_back(void **state)
     uint8_t   old[SIZE];
     size_t    n;
     uint8_t  *got;
-    char     *aside = rset_aside_name("f.", generation);
+    char     *aside = rset_name_of(RSET_NAME_OLD, "f.", generation);
     rset_undo undo;
 
     change_some(s, old);
@@ -413,7 +413,7 @@ cuts_off_what_had_grown(void **state)
     uint8_t   grown[3 * SIZE];
     size_t    n;
     uint8_t  *got;
-    char     *aside = rset_aside_name("f.", generation);
+    char     *aside = rset_name_of(RSET_NAME_OLD, "f.", generation);
     rset_undo undo;
 
     fill_random(grown, sizeof grown, 1);

@@ -136,7 +136,7 @@ count_resting(const dropping *d)
 static rset_status
 remove_one(const files *f, const sighting *s, rset_err *err)
 {
-    switch (rset_name_put_aside(s->name)) {
+    switch (rset_name_kept_as(s->name)) {
     case RSET_NAME_LOST: return rset_lost_drop(&f->local, s->older, err);
     case RSET_NAME_NEWER: return rset_newer_drop(&f->local, s->older, err);
     default: return rset_kept_drop(&f->local, s->older, err);

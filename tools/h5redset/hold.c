@@ -141,7 +141,7 @@ static bool
 is_being_replaced(const files *f)
 {
     for (size_t i = 0; i < f->evidence.nshadows; i++) {
-        char      *name = rset_shadow_name(f->prefix, f->evidence.shadows[i]);
+        char      *name = rset_name_of(RSET_NAME_SHADOW, f->prefix, f->evidence.shadows[i]);
         rset_file *guard = NULL;
         const bool is =
             name != NULL && rset_shadow_guard(&f->local, name, &guard, NULL) == RSET_BUSY;

@@ -282,7 +282,7 @@ seen_name(const listed *g)
 bool
 listed_is_lost(const listed *g)
 {
-    return rset_name_put_aside(seen_name(g)) == RSET_NAME_LOST;
+    return rset_name_kept_as(seen_name(g)) == RSET_NAME_LOST;
 }
 
 rset_stamp

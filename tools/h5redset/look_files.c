@@ -17,11 +17,7 @@ path_in(const sighting *s, const rset_info *info)
         free(prefix);
         return must_copy(path);
     }
-    switch (rset_name_put_aside(s->name)) {
-    case RSET_NAME_NEWER: kept = rset_newer_name(prefix, s->older); break;
-    case RSET_NAME_LOST: kept = rset_lost_name(prefix, s->older); break;
-    default: kept = rset_kept_name(prefix, s->older); break;
-    }
+    kept = rset_name_of(rset_name_kept_as(s->name), prefix, s->older);
     free(prefix);
     if (kept == NULL)
         no_memory();

@@ -47,8 +47,7 @@ rename_path(char **path, const sighting *s, rset_name_kind as)
     char *prefix = must_print("%s.", *path);
 
     free(*path);
-    *path =
-        as == RSET_NAME_LOST ? rset_lost_name(prefix, s->older) : rset_newer_name(prefix, s->older);
+    *path = rset_name_of(as, prefix, s->older);
     free(prefix);
     if (*path == NULL)
         no_memory();
@@ -82,7 +81,7 @@ returned_find(sightings *newest, sightings *older)
             newest->at[n++] = *s;
             continue;
         }
-        put_aside(s, rset_name_put_aside(aside->name));
+        put_aside(s, rset_name_kept_as(aside->name));
         *sightings_add(older) = *s;
     }
     newest->n = n;

@@ -239,7 +239,7 @@ copy_recorded(scavenge *s, item *it, const files *f, const rset_info *info, rset
     rset_status      st = RSET_OK;
 
     if (rset_evidence_has_shadow(&f->evidence, generation)) {
-        char *shadow = rset_shadow_name(f->prefix, generation);
+        char *shadow = rset_name_of(RSET_NAME_SHADOW, f->prefix, generation);
 
         at.shadow = shadow;
         st = copy_content(&c, &at, &good, err);
