@@ -29,14 +29,16 @@ rset_plain_protection(rset_plain *p, bool all, rset_protect_args *out, rset_err 
 {
     rset_layout *layout = NULL;
     const char  *note;
+    bool         says; /* what all ranks are told, once for each layout */
     rset_status  st = rset_team_layout(p->team, &p->config, &layout, err);
 
     if (st == RSET_OK && all)
         st = rset_layout_for_all(layout, err); /* the same on all ranks */
     if (st != RSET_OK)
         return st;
+    says = p->team->comm->rank == 0 && !layout->told;
     note = rset_layout_tell(layout);
-    if (note[0] != '\0' && p->team->comm->rank == 0)
+    if (says && note[0] != '\0')
         snprintf(p->out->note, sizeof p->out->note, "%s", note);
     *out = (rset_protect_args){.world = p->team->comm,
                                .set = &layout->set,
@@ -47,6 +49,7 @@ rset_plain_protection(rset_plain *p, bool all, rset_protect_args *out, rset_err 
                                .host = p->team->host,
                                .stamp = &p->stamp};
     say_stamp(p);
+    out->storage = says && note[0] == '\0' ? p->out->note : NULL;
     out->desc.generation = p->most = rset_generation_next(p->most, p->nonce);
     return RSET_OK;
 }

@@ -213,9 +213,11 @@ rset_session_protection(rset_session *session, const rset_agreed *a, rset_stamp_
     rset_layout *layout = NULL;
     const char  *note;
     rset_status  st = rset_team_layout(team, &session->config, &layout, err);
+    bool         says; /* what all ranks are told, once for each layout */
 
     if (st != RSET_OK)
         return st;
+    says = team->comm->rank == 0 && session->note[0] == '\0' && !layout->told;
     *out = (rset_protect_args){.world = team->comm,
                                .set = &layout->set,
                                .ranks = layout->ranks,
@@ -228,8 +230,10 @@ rset_session_protection(rset_session *session, const rset_agreed *a, rset_stamp_
     if (session->config.required)
         out->before = rset_layout_for_all(layout, err);
     note = rset_layout_tell(layout); /* unless that was an error */
-    if (note[0] != '\0' && team->comm->rank == 0 && session->note[0] == '\0')
+    if (says && note[0] != '\0')
         snprintf(session->note, sizeof session->note, "%s", note);
+    else if (says)
+        out->storage = session->note;
     out->desc.generation = rset_session_next_generation(session, a);
     rset_stamp_now(session->config.job, session->label, stamp);
     stamp->since = begun_with(session, out->desc.generation);

@@ -430,6 +430,8 @@ rset_protect_together(const rset_protect_args *args, int n, rset_err *err)
     for (int i = 0; i < n; i++) {
         if (st == RSET_OK && args[i].unkept != NULL)
             *args[i].unkept = p[i].unkept;
+        if (st == RSET_OK && args[i].storage != NULL)
+            rset_protect_look_at_storage(&p[i]);
         protect_free(&p[i]);
     }
     return st;

@@ -68,6 +68,9 @@ typedef struct rset_protect_args {
     /* Where there was no space on this rank for what it should keep of the generation before, the commit goes on, and this says why; else
      * it stays as it is. NULL: nobody asks. */
     rset_err *unkept;
+    /* Room for RSET_ERR_TEXT bytes. Where this rank sees what a member on another host has just published, the hosts share the storage: a
+     * sentence that says so; else it stays as it is. NULL: nobody asks. */
+    char *storage;
     bool *
         changed_out; /* set where this rank has found what RSET_CHANGED says, whatever the others say; NULL: nobody asks */
 } rset_protect_args;

@@ -71,6 +71,11 @@ rset_status rset_protect_is_ours(protect *p, const char *name);
  * rank is ready: when all are, whoever opens the files goes forward, though the job has died meanwhile. Local. */
 rset_status rset_protect_settle(protect *p);
 
+/* ---- storage.c ---- */
+
+/* What args->storage asks. All have published. Local. */
+void rset_protect_look_at_storage(const protect *p);
+
 /* ---- stamp.c ---- */
 
 /* All are prepared (`own`: this rank's failure so far), and know what is recorded of when, by whom and as what: it is in the own
