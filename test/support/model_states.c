@@ -10,11 +10,15 @@ static uint64_t
 hash(const model_world *w)
 {
     const uint8_t *at = (const uint8_t *)w;
-    uint64_t       h = UINT64_C(0xcbf29ce484222325);
+    uint64_t       h = UINT64_C(0xcbf29ce484222325), part;
 
-    for (size_t i = 0; i < sizeof *w; i++)
-        h = (h ^ at[i]) * UINT64_C(0x100000001b3);
-    return h ^ h >> 29;
+    for (size_t i = 0; i < sizeof *w; i += sizeof part) {
+        part = 0;
+        memcpy(&part, at + i, sizeof *w - i < sizeof part ? sizeof *w - i : sizeof part);
+        h = (h ^ part) * UINT64_C(0x9e3779b97f4a7c15);
+        h ^= h >> 29;
+    }
+    return h;
 }
 
 static bool

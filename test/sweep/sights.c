@@ -5,6 +5,7 @@
 #include "recover/classify.h"
 #include "sweep.h"
 
+#include <malloc.h>
 #include <stdio.h>
 
 /* What one rank's disk says, as the engine reads it. */
@@ -67,21 +68,30 @@ compare(const rank_sight *ranks, const char *what)
             }
 }
 
+/* All that the model comes to, once. Its memory goes back to the system: thousands of children are forked after this, and each
+ * would be given a copy of its page tables. */
+static void
+explore_once(void)
+{
+    static bool  explored;
+    model_result ignored;
+
+    for (size_t i = 0; !explored && i < model_nscenarios; i++)
+        model_explore(&model_scenarios[i], (model_limits){.crashes = 2, .losses = 2}, &ignored);
+    if (!explored)
+        (void)malloc_trim(0);
+    explored = true;
+}
+
 void
 sights_check(const scene *s, const char *what)
 {
-    static bool explored;
-    rank_sight  ranks[SCENE_RANKS];
-    bool        all = true;
+    rank_sight ranks[SCENE_RANKS];
+    bool       all = true;
 
     if ((s->op->flags & SCENE_APART) != 0)
         return;
-    for (size_t i = 0; !explored && i < model_nscenarios; i++) {
-        model_result ignored;
-
-        model_explore(&model_scenarios[i], (model_limits){.crashes = 2, .losses = 2}, &ignored);
-    }
-    explored = true;
+    explore_once();
     for (int r = 0; r < SCENE_RANKS; r++)
         all = look_at_rank(&s->job.ranks[r], r, &ranks[r]) && all;
     if (all)
