@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Gets what is needed, builds, and runs tests in one ctest run, whose summary and exit status are this script's.
+# Gets what is needed, builds, and runs tests in one ctest run, whose summary and exit status are this script's. Without
+# arguments the rules of the house that need no build are tried before it: the first results are there within seconds.
 #
 #   test/run.sh [--full | --nightly | --sanitize | --again] [--root SUITE] [-- CTEST-ARGUMENTS]
 #
@@ -75,27 +76,36 @@ if [ -n "$again" ]; then # the compiler, the libraries below the engine, HDF5 an
         leave_out+=("^$first/(cluster|vfd[.](async|behind|commit|finalize|generation|mixture|odd|p(lain|rotected)|re|s(eries|ingle|kip|ources|tat)|team|together|uneven))")
 fi
 
-# build NAME FLAVOUR [CMAKE-ARGUMENTS]: quiet unless it fails or warns
-build() {
-    local dir=build/$1 flavour=$2 log=build/$1.log args where
-    shift 2
-    args=$(redset_cmake_args "$flavour")
-    mapfile -t where <<<"$args"
-    mkdir -p build
-    echo "build: $dir"
-    if ! { cmake -G Ninja -S . -B "$dir" "${where[@]}" -DREDSET_FLAVOUR="$flavour" \
-            -DREDSET_TEST_PREFIX="${dir#build/}/" -DREDSET_TEST_LEAVE_OUT="$(IFS=';' && echo "${leave_out[*]}")" -DREDSET_WERROR="${CI:+ON}" "$@" &&
-           cmake --build "$dir"; } >"$log" 2>&1; then
+# quietly LOG COMMAND...: unless it fails or warns
+quietly() {
+    local log=$1
+    shift
+    if ! "$@" >"$log" 2>&1; then
         cat "$log"
         echo "build: $dir failed" >&2
         return 1
     fi
     grep -A 5 'warning:' "$log" || true
+}
+
+# build NAME FLAVOUR [CMAKE-ARGUMENTS]
+build() {
+    local dir=build/$1 flavour=$2 args where
+    shift 2
+    args=$(redset_cmake_args "$flavour")
+    mapfile -t where <<<"$args"
+    mkdir -p build
+    echo "build: $dir"
+    quietly "$dir.log" cmake -G Ninja -S . -B "$dir" "${where[@]}" -DREDSET_FLAVOUR="$flavour" \
+        -DREDSET_TEST_PREFIX="${dir#build/}/" -DREDSET_TEST_LEAVE_OUT="$(IFS=';' && echo "${leave_out[*]}")" -DREDSET_WERROR="${CI:+ON}" "$@"
+    [ -z "$rules" ] || ctest --test-dir "$dir" --output-on-failure -j "$(nproc)" -R "$rules" || status=$?
+    quietly "$dir.log" cmake --build "$dir"
     legs+=" $dir"
 }
 
 # What does not link HDF5 is built, and tested, with the first flavour only; so is what makes builds of its own.
-legs=''
+legs='' status=0 rules=''
+[ -z "$quick" ] || [ $# -gt 0 ] || rules='/house[.](arrows|bindings|doxygen|format|hosts|links|patches|recovery|rooms|sentences|words)$'
 if [ -n "$quick" ]; then
     build "$first" "$first"
 elif [ -z "$only_sanitize" ]; then
@@ -104,7 +114,9 @@ elif [ -z "$only_sanitize" ]; then
 fi
 [ -n "$again$quick" ] || build asan "$first" -DCMAKE_BUILD_TYPE=Debug -DREDSET_SANITIZE=ON
 
-[ -z "$again" ] || export HANG_STEP=${HANG_STEP:-3}
+# A sample of what is tried at many points for every commit; other ones of it on the second platform; all at night.
+[ -z "${CI:-}$again" ] || [ -n "$nightly" ] || export EVERY=${EVERY:-3} SWEEP_HALF=1
+[ -z "$again" ] || export EVERY_FROM=${EVERY_FROM:-1}
 # One ctest run over all builds: a test file that names their directories.
 for dir in $legs; do echo "subdirs(\"${dir#build/}\")"; done >build/CTestTestfile.cmake
 
@@ -112,7 +124,8 @@ select=(--label-exclude nightly)
 [ -z "$nightly" ] || select=()
 if [ -n "$quick" ] && [ $# = 0 ]; then # asked for by name, the long ones run as well
     select=(--label-exclude '^(nightly|long)$')
-    export SWEEP_POINTS=${SWEEP_POINTS:-1}
+    leave_out+=("$rules") # which were tried
+    export SWEEP_POINTS=${SWEEP_POINTS:-1} SWEEP_HALF=1 EVERY=${EVERY:-3}
 fi
 # One random point of each scene for every commit; more with --full by hand, all of them at night.
 [ -z "${CI:-}" ] || [ -n "$nightly" ] || export SWEEP_POINTS=${SWEEP_POINTS:-1}
@@ -120,7 +133,6 @@ select+=(--exclude-regex "$(IFS='|' && echo "${leave_out[*]}")")
 # What tests write is of no use afterwards, and they wait for the disk longer than they compute.
 room=$(df --output=avail -k /dev/shm 2>/dev/null | tail -1)
 [ -n "${TMPDIR:-}" ] || [ "${room:-0}" -lt $((4 << 20)) ] || export TMPDIR=/dev/shm
-status=0
 # Two for each core, and one for each lane: cmake/tests.cmake
 ctest --test-dir build --output-on-failure --no-tests=error -j "$((2 * $(nproc) + 4))" \
     "${select[@]}" "$@" || status=$?

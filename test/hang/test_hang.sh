@@ -5,7 +5,7 @@
 # Files of one rank, inputs, order, probes, ends: test/vfd/test_odd.sh.
 #
 #   test_hang.sh [REGEX]   only the cases that match
-#   HANG_STEP=N            every Nth case only; 1
+#   EVERY=N                every Nth case only; 1 (test/support/script.sh)
 #
 # Nothing here is decided by how long something takes, but for "four times the timeout": redset promises
 # one and a second. A few cases run at a time: most of them wait.
@@ -15,6 +15,8 @@ set -euo pipefail
 # shellcheck source=cmake/mpi_settings.sh
 . "${REDSET_SOURCE_DIR:-$(dirname "$0")/../..}/cmake/mpi_settings.sh"
 redset_mpi_or_skip
+# shellcheck source=test/support/script.sh
+. "${REDSET_SOURCE_DIR:-$(dirname "$0")/../..}/test/support/script.sh"
 export HDF5_PLUGIN_PATH
 unset HDF5_DRIVER HDF5_DRIVER_CONFIG
 bin=$REDSET_BUILD_DIR/test/hang
@@ -24,7 +26,7 @@ watchdog=${HANG_WATCHDOG:-180}
 only=${1:-}
 at_once=${HANG_AT_ONCE:-8}
 trap 'rm -rf "$work"' EXIT # processes that are left end with their mpirun, see mpi_job.c
-ncases=0 seen=0
+ncases=0
 
 # job RANKS PROGRAM ARGUMENT...: the exit status is mpirun's, or 124 or 137 if the watchdog ended it
 job() {
@@ -110,7 +112,7 @@ one() {
 # try COMMAND...: the same, some at a time
 try() {
     [[ -z $only || "$*" =~ $only ]] || return 0
-    [ $((seen++ % ${HANG_STEP:-1})) = 0 ] || return 0
+    due || return 0
     ncases=$((ncases + 1))
     while [ "$(jobs -rp | wc -l)" -ge "$at_once" ]; do wait -n || true; done
     one "$@" &

@@ -46,6 +46,20 @@ flip() {
     printf "\\$(printf %03o $((byte ^ 1)))" | rot "$1" "$2"
 }
 
+# Cases of one kind that differ in a number, or a word: with EVERY=N in the environment every Nth is tried (every.h). `due` is true
+# when the next one is, not always in the same place of loops within loops; `some WORD...` prints the first, and every Nth.
+turn=${EVERY_FROM:-0}
+due() {
+    local now=$((turn++)) every=${EVERY:-1}
+    [ $(((now + now / every) % every)) = 0 ]
+}
+some() {
+    local n=0 word
+    for word in "$@"; do
+        [ $((n++ % ${EVERY:-1})) != 0 ] || printf '%s\n' "$word"
+    done
+}
+
 finish() {
     echo "$checks checks, $failures failed"
     [ "$failures" = 0 ]

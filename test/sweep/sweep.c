@@ -73,6 +73,12 @@ sweep_begin(const char *name, int argc, char **argv)
     clock_gettime(CLOCK_MONOTONIC, &now.start);
 }
 
+const char *
+sweep_name(void)
+{
+    return now.name;
+}
+
 bool
 sweep_all(void)
 {

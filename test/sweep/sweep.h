@@ -10,6 +10,8 @@
 /* "change" or "all" as the only argument; else prints how it is used and ends the process. */
 void sweep_begin(const char *name, int argc, char **argv);
 bool sweep_all(void);
+/* As it was given to sweep_begin. */
+const char *sweep_name(void);
 
 /* How many points of each scene a sample tries: SWEEP_POINTS in the environment, or as many. */
 int sweep_sample(int otherwise);

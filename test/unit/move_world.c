@@ -1,5 +1,6 @@
 /* move_world.c: see move_world.h. */
 #include "move_world.h"
+#include "every.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -139,6 +140,8 @@ world_assert_files(const world *w, const char *what)
 void
 each_order(world *w, void (*then_do)(world *w, const int *to, unsigned lost), int losses)
 {
+    int nth = every_skip();
+
     for (int code = 0; code < 256; code++) {
         const int to[NODES] = {code % 4, code / 4 % 4, code / 16 % 4, code / 64};
         unsigned  all = 0;
@@ -146,7 +149,7 @@ each_order(world *w, void (*then_do)(world *w, const int *to, unsigned lost), in
         for (int k = 0; k < NODES; k++)
             all |= 1u << to[k];
         for (unsigned lost = 0; all == 15 && lost < 16; lost++)
-            if (__builtin_popcount(lost) == losses)
+            if (__builtin_popcount(lost) == losses && nth++ % every_step() == 0)
                 then_do(w, to, lost);
     }
 }

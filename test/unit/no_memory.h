@@ -5,6 +5,7 @@
 
 #include "alloc.h"
 #include "common/err.h"
+#include "every.h"
 #include "store/recall.h"
 
 #include <setjmp.h>
@@ -29,13 +30,24 @@ fails(void)
     return n == 0;
 }
 
+enum { FIRST_ONES = 20 };
+
+/* Each of the first ones, then as every.h has it. */
+static inline int
+next_allocation(int n)
+{
+    return n + 1 < FIRST_ONES    ? n + 1
+           : n + 1 == FIRST_ONES ? n + 1 + every_skip()
+                                 : n + every_step();
+}
+
 /* Runs it with the first allocation failing, then with the second ... until it needs no more. `run` frees
  * what it is given; a failed one is given nothing. `may_do_without`: some are for what only saves work. */
 static inline void
 each_failure_of(const char *what, bool may_do_without, rset_status (*run)(void *arg, rset_err *err),
                 void *arg)
 {
-    for (int n = 0; n < MOST; n++) {
+    for (int n = 0; n < MOST; n = next_allocation(n)) {
         rset_err    err = RSET_ERR_NONE;
         long        before;
         rset_status st;

@@ -1,5 +1,6 @@
 /* test_kept_cut.c: older generations that are kept (keep=N), where a process or a job ends in the middle: making one whole is gone on
  * with, and of a commit that is rolled forward all is kept that it was to keep (M6). */
+#include "every.h"
 #include "lives.h"
 
 #include <fcntl.h>
@@ -90,7 +91,7 @@ making_whole_is_cut_short(void **state)
     (void)state;
     lives_begin_in_place(&w, &rset_scheme_xor, 1, 4, 3);
     before = image_take(w.base);
-    for (at = 1; !dies_at(&w, at); at++) {
+    for (at = 1 + every_skip(); !dies_at(&w, at); at += every_step()) {
         lives_assert_all(&w, 2);
         remove_tree(w.base);
         image_put(&before, w.base, NULL);

@@ -1,5 +1,6 @@
 /* test_kept_exchanged.c: two ranks have changed places, and open an older generation before the newest, or after it: whatever is
  * brought to a rank, or put out of its way, is of its generation and its rank, and takes the place of nothing else. */
+#include "every.h"
 #include "failing.h"
 #include "lives.h"
 
@@ -106,9 +107,9 @@ static void
 killed_everywhere(life *w, int rank, int n, const int *next, bool back)
 {
     image was = image_take(w->base);
-    int   at = 1;
+    int   at = 1 + every_skip();
 
-    for (bool came = true; came; at++) {
+    for (bool came = true; came; at += every_step()) {
         lives_put_back(w, &was);
         came = die_over(w, n, rank, at);
         if (back)

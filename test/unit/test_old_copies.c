@@ -1,6 +1,7 @@
 /* test_old_copies.c: ranks create their files anew on other nodes, and come home (encode/move/old_copies.h). What lay at home is put aside
  * when all have published, at whatever call the job dies there; it stays where the commit did not come to be. */
 #include "comm/comm_local.h"
+#include "every.h"
 #include "image.h"
 #include "job.h"
 #include "move/old_copies.h"
@@ -300,7 +301,7 @@ a_kill_while_they_are_put_aside(const rset_scheme *scheme, int parity)
 {
     bool hit = true;
 
-    for (int at = 1; hit; at++) {
+    for (int at = 1 + every_skip(); hit; at += every_step()) {
         away a;
 
         create_anew(&a, scheme, parity);

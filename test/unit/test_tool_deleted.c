@@ -2,6 +2,7 @@
  * tool inside (main is h5redset_main here). What protects files is removed where not one data file is left, and no rank may have
  * one on a node that is out of sight; else nothing is changed. In words, and under mpiexec: tool.deleted, cluster.tool. */
 #include "engine_damage.h"
+#include "every.h"
 
 #include <fcntl.h>
 #include <glob.h>
@@ -135,7 +136,8 @@ gc_in_all_states(const char *host, bool here)
         world w;
 
         begin(&w, damage_kinds[k], host);
-        for (unsigned state = 0; state < 1 << 2 * N; state++) {
+        for (unsigned state = (unsigned)every_skip(); state < 1 << 2 * N;
+             state += (unsigned)every_step()) {
             snprintf(w.what, sizeof w.what, "%s %d, lost: data %x, redundancy %x",
                      damage_kinds[k].scheme->name, damage_kinds[k].parity, state & ((1 << N) - 1),
                      state >> N);

@@ -5,6 +5,7 @@
  * Operations run in children: a close that fails leaves an HDF5 behind that cannot be used again. */
 #include "H5FDredset.h"
 #include "alloc.h"
+#include "every.h"
 #include "image.h"
 #include "job.h"
 
@@ -339,8 +340,8 @@ faults(void **state)
     for (int o = 0; o < OPERATIONS; o++)
         for (int k = 0; k < KINDS; k++) {
             const bool rebuilds = operations[o].lost || operations[o].garbled;
-            const int  step = !rebuilds ? 1 : k == MEMORY_ONCE ? 23 : 7;
-            int        nth = 0;
+            const int  step = !rebuilds ? every_step() : k == MEMORY_ONCE ? 23 : 7;
+            int        nth = rebuilds ? 0 : every_skip();
 
             while (nth < MOST && one_point(s, &operations[o], (fault_kind)k, nth))
                 nth += step;

@@ -405,33 +405,33 @@ for when in fail fail_first; do try directory_broken $when; done # these wait lo
 try first_torn_is_told
 try late_and_in_step_again
 try late_and_warned
-for when in before after; do try late_and_killed $when; done
+for when in $(some before after); do try late_and_killed "$when"; done
 try late_to_open
 try checkpoints_around_a_log
 for who in 3 123; do try closes_in_vain $who; done
 try half_written_and_alone
 for required in yes no; do try creates_while_others_open $required; done
 try old_file_put_back
-for why in space descriptors lock; do try create_fails $why; done
+for why in $(some space descriptors lock); do try create_fails "$why"; done
 for node in lost back; do try directory_broken_and_reopened $node; done
 try dies die_created
-for at in 1 2 3; do
-    try dies die_creating $at
-    try dies die_changing $at
+for at in $(some 2 1 3); do
+    try dies die_creating "$at"
+    try dies die_changing "$at"
 done
 try redundancy_and_a_bit read yes
 try redundancy_and_a_bit take_up no
 for required in yes no; do try exchanged $required; done
-for when in first again; do try cut $when; done
+for when in $(some again first); do try cut "$when"; done
 try link_protects
-for why in space descriptors node1/b; do try link_fails $why; done
+for why in $(some node1/b space descriptors); do try link_fails "$why"; done
 try link_dies
 for how in late_first late_first_free; do try late_at_first $how; done
 try discarded_and_told
 if [ "${REDSET_SANITIZE:-OFF}" = OFF ]; then
-    for required in yes no; do try open_fails $required; done
-    for at in 8 12 20; do try discarded_as_said write $at; done
-    for at in 12 24 25 26; do try discarded_as_said change $at; done
+    for required in $(some yes no); do try open_fails "$required"; done
+    for at in $(some 12 8 20); do try discarded_as_said write "$at"; done
+    for at in $(some 12 24 26 25); do try discarded_as_said change "$at"; done
 else
     echo '  left out: calls that fail: preload_fail.c has a malloc of its own, as the sanitizer has'
 fi
