@@ -85,6 +85,8 @@ list(JOIN rset_waits "" rset_waits)
 set(rset_lanes 4)
 # Of those that compute, the long ones begin early: what comes last is short, and no core is without work before the end.
 set(rset_early "^(sweep|cluster|hang|lives)[.]|^unit[.](decide|engine)$")
+# First, as the first results are there at once then.
+set(rset_at_once "^house[.](doxygen|hosts|patches|recovery|sentences|words)$")
 # Alone: the job that docs.commands takes a node from must not be over before.
 set(rset_alone "^(docs[.]|clients[.]|mpi[.].*[.]speed$)")
 
@@ -101,6 +103,8 @@ function(rset_share name test)
     elseif(test MATCHES "${rset_waits}")
         math(EXPR lane "${number} % ${rset_lanes}")
         set_tests_properties("${name}" PROPERTIES PROCESSORS 1 COST 1000 RESOURCE_LOCK "lane${lane}")
+    elseif(test MATCHES "${rset_at_once}")
+        set_tests_properties("${name}" PROPERTIES PROCESSORS 1 COST 2000)
     else()
         set_tests_properties("${name}" PROPERTIES PROCESSORS 2)
         if(test MATCHES "${rset_long}" OR test MATCHES "${rset_early}")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Gets what is needed, builds, and runs tests in one ctest run, whose summary and exit status are this script's. Without
-# arguments the rules of the house that need no build are tried before it: the first results are there within seconds.
+# arguments the rules of the house that need no build are tried beside it: the first results are there within seconds.
 #
 #   test/run.sh [--full | --nightly | --sanitize | --again] [--root SUITE] [-- CTEST-ARGUMENTS]
 #
@@ -90,7 +90,7 @@ quietly() {
 
 # build NAME FLAVOUR [CMAKE-ARGUMENTS]
 build() {
-    local dir=build/$1 flavour=$2 args where
+    local dir=build/$1 flavour=$2 args where rules_run='' built=0
     shift 2
     args=$(redset_cmake_args "$flavour")
     mapfile -t where <<<"$args"
@@ -98,9 +98,14 @@ build() {
     echo "build: $dir"
     quietly "$dir.log" cmake -G Ninja -S . -B "$dir" "${where[@]}" -DREDSET_FLAVOUR="$flavour" \
         -DREDSET_TEST_PREFIX="${dir#build/}/" -DREDSET_TEST_LEAVE_OUT="$(IFS=';' && echo "${leave_out[*]}")" -DREDSET_WERROR="${CI:+ON}" "$@"
-    [ -z "$rules" ] || ctest --test-dir "$dir" --output-on-failure -j "$(nproc)" -R "$rules" || status=$?
-    quietly "$dir.log" cmake --build "$dir"
+    if [ -n "$rules" ]; then
+        ctest --test-dir "$dir" --output-on-failure -j "$(nproc)" -R "$rules" &
+        rules_run=$!
+    fi
+    quietly "$dir.log" cmake --build "$dir" || built=$?
+    [ -z "$rules_run" ] || wait "$rules_run" || status=$?
     legs+=" $dir"
+    return "$built"
 }
 
 # What does not link HDF5 is built, and tested, with the first flavour only; so is what makes builds of its own.
