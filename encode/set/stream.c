@@ -1,4 +1,4 @@
-/* stream.c: see stream.h.
+/* stream.c: see stream.h. A little work is done in another way, by stream_small.c.
  *
  * Work is cut into jobs (a segment's part of one round) and rounds (the same piece of a batch of
  * stripes). A member keeps RSET_WINDOW rounds open, so that reading one round overlaps sending the
@@ -18,15 +18,6 @@ enum {
 enum { PLACED = 16 * 1024 /* pieces as long as this are worth a place of their own */ };
 enum { LITTLE = 1024 * 1024 /* bytes that are computed for each member */ };
 
-static int
-index_of(const int *members, int n, int member)
-{
-    for (int i = 0; i < n; i++)
-        if (members[i] == member)
-            return i;
-    return -1;
-}
-
 /* ---- one round ---- */
 
 /* Room for the sums of a role. Large ones begin where copies are fast. */
@@ -42,13 +33,12 @@ take_room(rset_round *round, const rset_role *r)
     return r->target ? rset_buffer_for_write(at, r->in_file) : rset_buffer_for_read(at, r->in_file);
 }
 
-/* `r`: which part of the job is this member's, as far as add_job knows. */
+/* `r`: this member's part of the job, as rset_role_of has it. */
 static void
 add_role(rset_stream *s, rset_round *round, rset_role r)
 {
     const rset_solution *how = r.how;
 
-    r.in_file = r.piece.offset + (r.piece.kind == RSET_PIECE_PARITY ? s->worker.io->payload_at : 0);
     r.tag = RSET_TAG_STREAM + (int)(s->jobs % RSET_STREAM_TAGS);
     r.sums = take_room(round, &r);
     assert(round->arena_used <= s->arena && round->nroles < s->cut.jobs); /* E4 */
@@ -64,21 +54,12 @@ add_role(rset_stream *s, rset_round *round, rset_role r)
     round->roles[round->nroles++] = r;
 }
 
-/* Finds this member's part in one job. */
+/* Adds this member's part of one job, if it has one. */
 static void
 add_job(rset_stream *s, rset_round *round, const rset_segment *segment, uint64_t from, uint64_t to)
 {
-    const rset_solution *how = &segment->how;
-    int                  as_source = index_of(how->sources, how->nsources, s->set->rank);
-    int                  as_target = index_of(how->wanted, how->nwanted, s->set->rank);
+    const rset_role r = rset_role_of(s, segment, from, to);
 
-    rset_role r = {.how = how,
-                   .piece = s->shape->scheme->place(s->shape, segment->stripe, s->set->rank),
-                   .len = (size_t)(to - from),
-                   .place = as_source >= 0 ? as_source : as_target,
-                   .target = as_source < 0};
-
-    r.piece.offset += from;
     if (r.place >= 0)
         add_role(s, round, r);
     s->jobs++;
@@ -267,15 +248,16 @@ stream_init(rset_stream *s)
     const rset_rounds_limits limits = {.memory = RSET_STREAM_MEMORY / RSET_WINDOW,
                                        .jobs = RSET_STREAM_TAGS,
                                        .piece = piece_for(s)};
-    rset_status              st = rset_rounds_make(s->shape, s->plan, &limits, &s->cut, s->err);
+    rset_status              st;
 
-    if (st != RSET_OK)
-        return st;
     s->worker.scratch = malloc(rset_buffer_size(RSET_FILE_AT_ONCE));
     if (s->worker.scratch == NULL)
         return rset_fail(s->err, RSET_NOMEM, "no memory for a buffer of %d bytes",
                          RSET_FILE_AT_ONCE);
-    return make_rounds(s);
+    if (rset_is_small(s->plan))
+        return rset_small_init(s);
+    st = rset_rounds_make(s->shape, s->plan, &limits, &s->cut, s->err);
+    return st == RSET_OK ? make_rounds(s) : st;
 }
 
 /* Gives up what is under way. A buffer that the transport may still touch is left to it for ever:
@@ -298,6 +280,7 @@ stream_free(rset_stream *s)
         free(round->roles);
         free(round->requests);
     }
+    rset_small_free(s);
     free(s->worker.scratch);
     rset_rounds_free(&s->cut);
 }
@@ -410,7 +393,7 @@ rset_stream_run(rset_comm *set, rset_status own, const rset_stream_work *work, r
     if (st == RSET_OK && work->plan->n > 0) {
         const rset_phase before = rset_phase_enter(RSET_PHASE_SEND);
 
-        st = stream_both(&s);
+        st = s.small.room != NULL ? rset_small_run(&s) : stream_both(&s);
         rset_phase_leave(before);
     }
     if (st == RSET_OK && s.worker.own != RSET_OK) {

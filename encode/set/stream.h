@@ -5,7 +5,10 @@
  * Why a chain: source j receives the partial sums of sources 0..j-1, adds its own share and sends on.
  * So each piece is read once and each member sends every piece of a stripe at most once per piece
  * that is computed: B bytes for XOR, R*B for PARTNER, k*B for RS. Sources are in ring order starting
- * one to the right from stripe to stripe, so all members send at the same time. */
+ * one to the right from stripe to stripe, so all members send at the same time.
+ *
+ * Where sums of up to 256 KiB are computed in all, members wait for each other more often than that is worth: they do all of it at
+ * once, in a message for each doubling of their number, and as many bytes but for a few. What comes out is the same. */
 #ifndef RSET_STREAM_H
 #define RSET_STREAM_H
 

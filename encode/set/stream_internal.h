@@ -1,5 +1,5 @@
-/* stream_internal.h: what the loop (stream.c) and what a member does in one job (stream_role.c) share. Nobody else includes
- * this. */
+/* stream_internal.h: what the loop (stream.c), what is done in its place where there is little to do (stream_small.c) and what a
+ * member does in one job (stream_role.c, stream_worker.c) share. Nobody else includes this. */
 #ifndef RSET_STREAM_INTERNAL_H
 #define RSET_STREAM_INTERNAL_H
 
@@ -18,15 +18,15 @@ typedef enum { ROLE_RECEIVE, ROLE_WORK, ROLE_GIVEN, ROLE_SEND, ROLE_DONE } rset_
 typedef struct rset_role {
     const rset_solution *how;
     rset_piece           piece; /* this member's, from where the job begins */
-    uint64_t          in_file;  /* where that is in its file, as far as the place of buffers goes */
-    size_t            len;
-    int               tag;
-    int               place; /* index among sources, or among wanted */
-    bool              target;
-    rset_role_state   state;
-    atomic_bool       worked; /* GIVEN: the worker has done its part */
-    struct rset_role *next;   /* that is given to it */
-    uint8_t          *sums;   /* source: nwanted pieces of len bytes; target: one */
+    uint64_t        in_file;    /* where that is in its file, as far as the place of buffers goes */
+    size_t          len;
+    int             tag;
+    int             place; /* index among sources, or among wanted; -1: it has no part in the job */
+    bool            target;
+    rset_role_state state;
+    atomic_bool     worked; /* GIVEN: the worker has done its part */
+    struct rset_role *next; /* that is given to it */
+    uint8_t          *sums; /* source: nwanted pieces of len bytes; target: one */
     rset_req          in;
     rset_req         *out; /* outstanding sends */
     int               nout;
@@ -58,6 +58,13 @@ typedef struct rset_worker {
     bool                  over;
 } rset_worker;
 
+/* All sums of a small plan, and one message in and one out. */
+typedef struct rset_small {
+    uint8_t *room;            /* NULL: the plan is not small */
+    uint8_t *sums, *in, *out; /* parts of it */
+    rset_req recv, send;
+} rset_small;
+
 typedef struct rset_stream {
     rset_comm        *set;
     const rset_shape *shape;
@@ -69,8 +76,13 @@ typedef struct rset_stream {
     size_t            arena;  /* bytes of a round's */
     rset_worker       worker;
     rset_round        rounds[RSET_WINDOW];
+    rset_small        small;
     rset_err         *err;
 } rset_stream;
+
+/* This member's part in a job, a segment's bytes between `from` and `to` of its stripe. Pure. */
+rset_role rset_role_of(const rset_stream *s, const rset_segment *segment, uint64_t from,
+                       uint64_t to);
 
 /* Bytes of the role's sums, and of the message that it waits for. Pure. */
 size_t rset_role_bytes(const rset_role *r);
@@ -90,5 +102,17 @@ void rset_worker_begin(rset_worker *w);
 void rset_worker_end(rset_worker *w);
 /* Gives the thread a role, whose `worked` tells when it is done. */
 void rset_worker_give(rset_worker *w, rset_role *r);
+
+/* ---- stream_small.c ---- */
+
+/* Is so little computed that members do it all at once? The same on all members. Pure. */
+bool rset_is_small(const rset_plan *plan);
+
+/* Takes the memory that rset_small_run needs. RSET_NOMEM. Local. */
+rset_status rset_small_init(rset_stream *s);
+/* Does the whole plan; what this member cannot read or write is kept in s->worker. Collective over the set. RSET_PEER. */
+rset_status rset_small_run(rset_stream *s);
+/* Leaves to the transport for ever what that may still touch. Local. */
+void rset_small_free(rset_stream *s);
 
 #endif

@@ -2,6 +2,32 @@
  * stream_internal.h. */
 #include "stream_internal.h"
 
+static int
+index_of(const int *members, int n, int member)
+{
+    for (int i = 0; i < n; i++)
+        if (members[i] == member)
+            return i;
+    return -1;
+}
+
+rset_role
+rset_role_of(const rset_stream *s, const rset_segment *segment, uint64_t from, uint64_t to)
+{
+    const rset_solution *how = &segment->how;
+    const int            as_source = index_of(how->sources, how->nsources, s->set->rank);
+    const int            as_target = index_of(how->wanted, how->nwanted, s->set->rank);
+    rset_role            r = {.how = how,
+                              .piece = s->shape->scheme->place(s->shape, segment->stripe, s->set->rank),
+                              .len = (size_t)(to - from),
+                              .place = as_source >= 0 ? as_source : as_target,
+                              .target = as_source < 0};
+
+    r.piece.offset += from;
+    r.in_file = r.piece.offset + (r.piece.kind == RSET_PIECE_PARITY ? s->worker.io->payload_at : 0);
+    return r;
+}
+
 size_t
 rset_role_bytes(const rset_role *r)
 {

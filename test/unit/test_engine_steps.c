@@ -1,5 +1,5 @@
-/* test_engine_steps.c: how often ranks wait for each other in an open after a loss, and that what they do in its last step is done
- * by all or by none (docs/recovery.md). */
+/* test_engine_steps.c: how often ranks wait for each other in a close, and in an open after a loss, and that what they do in the last step
+ * of that is done by all or by none (docs/recovery.md). */
 #include "image.h"
 #include "job.h"
 
@@ -19,18 +19,26 @@ typedef struct world {
     image image;
 } world;
 
-/* A job of one set, of which one rank has lost all. */
+/* A job of one set. */
 static void
-open_world(world *w, const rset_scheme *scheme)
+protect_world(world *w, const rset_scheme *scheme, int parity)
 {
     static const size_t sizes[] = {3001, 0, 2999, 1500, 700, 2};
-    bool                lost[JOB_RANKS];
 
     *w = (world){.base = scratch_make()};
-    job_init(&w->job, w->base, N, scheme, 1, N);
+    job_init(&w->job, w->base, N, scheme, parity, N);
     job_write_data(&w->job, sizes, N, 1);
     if (job_protect(&w->job) != RSET_OK)
         fail_msg("%s: %s", scheme->name, job_text(&w->job));
+}
+
+/* One rank of it has lost all. */
+static void
+open_world(world *w, const rset_scheme *scheme)
+{
+    bool lost[JOB_RANKS];
+
+    protect_world(w, scheme, 1);
     w->image = image_take(w->base);
     job_mask(&w->job, 1U << LOST, lost);
     job_lose(&w->job, lost);
@@ -61,6 +69,30 @@ use(job *j, int rank, rset_err *err)
     (void)rank;
     (void)err;
     return RSET_OK;
+}
+
+/* The last rank has nobody below it in the tree: it sends one message where all say that they are prepared, what each can do, that buffers
+ * are there, that all is written, and that it has its name. Of redundancy it sends one message for each power of two below the number of
+ * ranks (PARTNER: its copy), and it sends what it recorded to each rank that keeps that, before and after. */
+static void
+a_close_has_few_steps(void **state)
+{
+    enum { STEPS = 5, LEVELS = 3 };
+    static const struct {
+        const rset_scheme *scheme;
+        int                parity, messages;
+    } kinds[] = {{&rset_scheme_partner, 1, STEPS + 1 + 2},
+                 {&rset_scheme_xor, 1, STEPS + LEVELS + 2},
+                 {&rset_scheme_rs, 2, STEPS + LEVELS + 4}};
+
+    (void)state;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        world w;
+
+        protect_world(&w, kinds[k].scheme, kinds[k].parity);
+        assert_int_equal(w.job.ranks[N - 1].messages, kinds[k].messages);
+        close_world(&w);
+    }
 }
 
 /* The last rank has nobody below it in the tree, and with PARTNER no part in what the lost one misses: it sends one message in a step, and
@@ -171,6 +203,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_close_has_few_steps),
         cmocka_unit_test(ranks_wait_for_each_other_in_twelve_steps),
         cmocka_unit_test(readers_wait_for_each_other_in_twelve_steps),
         cmocka_unit_test(all_use_their_files_in_the_last_step),
