@@ -154,15 +154,18 @@ put_group(rset_tree *tree, const rset_header *h)
     return ok;
 }
 
+/* Of `known` infos, beginning with its own; of the others only which members they are of. */
 static bool
-put_header(rset_tree *tree, const rset_header *h, bool extra)
+put_header(rset_tree *tree, const rset_header *h, int known, bool extra)
 {
     rset_tree *infos = rset_tree_add(tree, "DESC");
     bool       ok = infos != NULL && rset_tree_set_u64(tree, "RANK", (uint64_t)h->member) != NULL;
 
-    for (int d = 0; ok && d < h->ninfos; d++)
-        ok = rset_part_put_info(rset_tree_add_u64(infos, (uint64_t)h->infos[d].desc.member),
-                                &h->infos[d], extra);
+    for (int d = 0; ok && d < h->ninfos; d++) {
+        rset_tree *info = rset_tree_add_u64(infos, (uint64_t)left_of(&h->infos[0].desc, d));
+
+        ok = d < known ? rset_part_put_info(info, &h->infos[d], extra) : info != NULL;
+    }
     if (h->group != NULL)
         ok = ok && rset_tree_set_u64(tree, "CHUNK", h->chunk) != NULL &&
              put_group(rset_tree_add(tree, "GROUP"), h);
@@ -177,6 +180,13 @@ put_header(rset_tree *tree, const rset_header *h, bool extra)
     return ok;
 }
 
+/* Where the payload begins well. */
+static size_t
+padded(size_t needs)
+{
+    return (needs + PAD_OVERHEAD + PAD_SLACK + PAD_UNIT - 1) / PAD_UNIT * PAD_UNIT;
+}
+
 /* Fills up to `total` bytes, or to where the payload begins well when it is 0: an update then puts the next
  * header in the place of this one (delta.h). */
 static rset_status
@@ -187,7 +197,7 @@ pad(rset_tree *tree, size_t total, rset_err *err)
     rset_status st = RSET_OK;
 
     if (total == 0)
-        total = (needs + PAD_OVERHEAD + PAD_SLACK + PAD_UNIT - 1) / PAD_UNIT * PAD_UNIT;
+        total = padded(needs);
     if (needs == total)
         return RSET_OK;
     if (needs + PAD_OVERHEAD > total)
@@ -223,13 +233,30 @@ rset_format_pack_header(const rset_header *header, bool extra, uint8_t **buf_out
     if (st != RSET_OK)
         return st;
     tree = rset_tree_new();
-    complete = tree != NULL && put_header(tree, header, extra);
+    complete = tree != NULL && put_header(tree, header, header->ninfos, extra);
     if (complete && extra)
         st = pad(tree, header->total, err);
     if (st == RSET_OK)
         return pack_and_free(tree, complete, buf_out, len_out, err);
     rset_tree_free(tree);
     return st;
+}
+
+rset_status
+rset_format_header_size(const rset_header *header, bool extra, size_t neighbours, size_t *len_out,
+                        rset_err *err)
+{
+    rset_tree *tree = rset_tree_new();
+    const bool complete = tree != NULL && put_header(tree, header, 1, extra);
+
+    if (complete) {
+        const size_t without = rset_tree_packed_size(tree);
+        const size_t needs = without + neighbours - ((size_t)header->ninfos - 1) * RSET_TREE_EMPTY;
+
+        *len_out = extra ? padded(needs) : needs;
+    }
+    rset_tree_free(tree);
+    return complete ? RSET_OK : rset_fail(err, RSET_NOMEM, "no memory for a header");
 }
 
 /* ---- from bytes ---- */

@@ -128,7 +128,7 @@ rset_status rset_format_unpack_info(const uint8_t *buf, size_t len, const char *
                                     rset_info *info_out, rset_err *err);
 
 /* A redundancy file's header. The packed size does not depend on checksum values or generation's
- * digits beyond its decimal length, so a header can be packed once with zeros to learn where the
+ * digits beyond its decimal length, so rset_format_header_size can say where the
  * payload begins. Packing checks what unpacking would check: RSET_BUG when it would be refused,
  * RSET_USAGE when the header would be too long, or longer than header->total asks for.
  * Unpack: accepts upstream's leftovers after a rebuild (FORMAT.md 10): extra DESC entries, a
@@ -138,6 +138,10 @@ rset_status rset_format_unpack_info(const uint8_t *buf, size_t len, const char *
  * Bytes after the container are not looked at. RSET_DAMAGED with a message that begins with `what`
  * otherwise. Memory taken is at most 4 x len + 1 MiB, beyond `buf` itself. */
 rset_status rset_format_pack_header(const rset_header *header, bool extra, uint8_t **buf_out,
+                                    size_t *len_out, rset_err *err);
+/* Bytes of the packed header, for header->total of 0: all is there but checksums and the neighbours' infos, which have so many bytes
+ * together as rset_format_pack_info packs each of them. RSET_NOMEM. */
+rset_status rset_format_header_size(const rset_header *header, bool extra, size_t neighbours,
                                     size_t *len_out, rset_err *err);
 rset_status rset_format_unpack_header(const uint8_t *buf, size_t len, const char *what,
                                       int member_in_name, rset_header *header_out, rset_err *err);

@@ -13,8 +13,10 @@
 #include <stdint.h>
 
 enum {
-    RSET_TREE_HEAD = 20,                   /* bytes before the tree */
-    RSET_TREE_MAX_DEPTH = 16,              /* deeper is refused */
+    RSET_TREE_HEAD = 20, /* bytes before the tree */
+    RSET_TREE_EMPTY =
+        RSET_TREE_HEAD + 8,   /* of a container with nothing in its tree: none is shorter */
+    RSET_TREE_MAX_DEPTH = 16, /* deeper is refused */
     RSET_TREE_MAX_BYTES = 16 * 1024 * 1024 /* a longer container is refused */
 };
 

@@ -111,7 +111,7 @@ rset_tree_total(const uint8_t head[RSET_TREE_HEAD], uint64_t available, const ch
 {
     uint64_t total;
 
-    if (available < RSET_TREE_HEAD + 4 + CRC_BYTES)
+    if (available < RSET_TREE_EMPTY)
         return rset_fail(err, RSET_DAMAGED,
                          "%s: %" PRIu64 " bytes are too few for a header; it "
                          "counts as lost",
@@ -130,7 +130,7 @@ rset_tree_total(const uint8_t head[RSET_TREE_HEAD], uint64_t available, const ch
                          (unsigned)get_be(head + VERSION_AT, 2),
                          (unsigned)get_be(head + FLAGS_AT, 4));
     total = get_be(head + TOTAL_AT, 8);
-    if (total < RSET_TREE_HEAD + 4 + CRC_BYTES || total > RSET_TREE_MAX_BYTES)
+    if (total < RSET_TREE_EMPTY || total > RSET_TREE_MAX_BYTES)
         return rset_fail(err, RSET_DAMAGED,
                          "%s: header says it has %" PRIu64 " bytes, at most %d "
                          "are possible; it counts as lost",

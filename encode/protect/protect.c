@@ -13,24 +13,20 @@
 
 /* ---- together with the set ---- */
 
-/* The rest of the header, with checksums still zero, and how long it will be. */
+/* The rest of the header but for its neighbours' infos, with checksums still zero, and how long it will be. */
 static rset_status
 lay_out(protect *p)
 {
     uint64_t    size = rset_shape_payload(&p->shape, p->header.member);
     size_t      most = rset_format_max_blocks(p->header.ninfos, 1);
-    uint8_t    *buf = NULL;
     rset_status st;
 
     if (rset_protect_group(p) != RSET_OK)
         return RSET_NOMEM;
     p->header.has_payload_sums = p->args->extra;
-    p->mirror = p->args->extra && !p->shape.scheme->striped && p->header.ninfos == 2 &&
-                p->header.infos[1].nfiles == 1;
     if (rset_sums_init(&p->header.payload, size, rset_sums_block_size(size, most)) != 0)
         return rset_fail(p->err, RSET_NOMEM, "no memory for checksums");
-    st = rset_format_pack_header(&p->header, p->args->extra, &buf, &p->payload_at, p->err);
-    free(buf);
+    st = rset_format_header_size(&p->header, p->args->extra, p->neighbours, &p->payload_at, p->err);
     if (st == RSET_OK)
         st = rset_file_create(p->local.dir, p->new_name, &p->access, &p->out, p->err);
     if (st == RSET_OK)
@@ -118,10 +114,12 @@ finish_sums(protect *p)
 static rset_status
 take_sums(protect *p)
 {
-    const rset_file_info *file = &p->header.infos[1].files[0];
+    const rset_info      *info = &p->header.infos[1];
+    const rset_file_info *file = info->files;
     rset_sums            *sums = &p->header.payload;
 
-    if (!file->has_sums || file->sums.size != sums->size || file->sums.block != sums->block)
+    if (info->nfiles != 1 || !file->has_sums || file->sums.size != sums->size ||
+        file->sums.block != sums->block)
         return rset_fail(p->err, RSET_PEER, "%s: its neighbour sent checksums of something else",
                          p->name);
     rset_sums_free(sums);
@@ -269,11 +267,8 @@ name_shadow(protect *p)
 static rset_status
 encode_all(protect *p, rset_status own)
 {
-    rset_status st = rset_protect_swap(p, own);
+    rset_status st = encode(p, own == RSET_OK ? lay_out(p) : own);
 
-    if (st == RSET_OK)
-        st = lay_out(p);
-    st = encode(p, st);
     if (st == RSET_OK) {
         finish_sums(p);
         st = rset_protect_rest_is_recorded(p);
@@ -309,8 +304,8 @@ encode_set(protect *p, bool *tried_out, bool *again_out)
     *tried_out = false;
     st = rset_update_set(p, tried_out, &done);
     *again_out = *tried_out && !done;
-    if (st != RSET_OK) /* alone, perhaps: the others may be in the exchange */
-        return rset_comm_usable(p->args->set, NULL) == RSET_OK ? st : rset_protect_swap(p, st);
+    if (st != RSET_OK)
+        return st;
     if (!*tried_out)
         return encode_whole(p, RSET_OK);
     return done && close_out(p) != RSET_OK ? p->err->status : RSET_OK;

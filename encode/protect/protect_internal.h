@@ -19,6 +19,7 @@ typedef struct protect {
     rset_access      access; /* what the data files of this member, and then of all, permit */
     rset_shape       shape;
     rset_plan        plan;
+    size_t           neighbours; /* bytes that the infos of its left neighbours have, packed */
     size_t           payload_at;
     bool             mirror; /* the payload is the one file of a neighbour: so are its checksums */
     rset_exchange   *swap;   /* infos between this member and its neighbours */
@@ -109,7 +110,7 @@ rset_status rset_protect_rest_is_recorded(protect *p);
 
 /* ---- update.c ---- */
 
-/* Members learn each other's lengths, and so the shape of what protects them. Where all of them have redundancy to build on, and
+/* Members learn each other's lengths, and so the shape of what protects them, and how much their neighbours record. Where all of them have redundancy to build on, and
  * little has changed (*tried_out, the same on all members): computes what changes in the redundancy files, and writes it complete under
  * ".delta". *done_out: this member has done so; where one of the set has not, all are to encode the whole instead. A member that
  * fails otherwise, alone or with all, returns that. Collective over the set; the next agreement says what all have come to. */

@@ -7,6 +7,7 @@
  * What is built on must be what was recorded (P2): the old bytes of data and of payload are read again, block by
  * block. Where they are not, the caller encodes the whole. */
 #include "codec/gf256.h"
+#include "format/tree.h"
 #include "names/names.h"
 #include "protect_internal.h"
 #include "set/reread.h"
@@ -99,6 +100,8 @@ typedef struct offer {
     uint64_t    generation;
     uint64_t    can;
     uint64_t    length; /* of its logical file */
+    uint64_t    info;   /* bytes of its info, packed */
+    uint64_t    files;  /* that are in there */
     rset_access access; /* who may use its data files */
 } offer;
 
@@ -120,20 +123,36 @@ pack_offer(const update *u, offer what, size_t *len_out)
     return buf;
 }
 
+/* What a member offers that is `d` places to the left: the header will have its info where it is a neighbour. */
+static void
+take_neighbour(protect *p, int d, const offer *what)
+{
+    if (d < 1 || d >= p->header.ninfos)
+        return;
+    p->neighbours += (size_t)what->info;
+    p->mirror = p->args->extra && !p->args->desc.scheme->striped && p->header.ninfos == 2 &&
+                what->files == 1;
+}
+
 /* Of all members, who see the same. *all_out: each of them can, from the same generation. */
 static rset_status
 take_offers(update *u, bool *all_out)
 {
-    protect *p = u->p;
-    offer    first = {0}, what;
+    protect  *p = u->p;
+    const int n = p->args->set->size;
+    offer     first = {0}, what;
 
     *all_out = true;
-    for (int m = 0; m < p->args->set->size; m++) {
+    for (int m = 0; m < n; m++) {
         const size_t at = u->offers.offs[m];
 
         if (u->offers.offs[m + 1] - at < sizeof what)
             return rset_fail(p->err, RSET_PEER, "member %d sent no length of its file", m);
         memcpy(&what, u->offers.bytes + at, sizeof what);
+        if (what.info < RSET_TREE_EMPTY || what.info > RSET_TREE_MAX_BYTES)
+            return rset_fail(p->err, RSET_PEER, "member %d announces an info of %llu bytes", m,
+                             (unsigned long long)what.info);
+        take_neighbour(p, (p->header.member - m + n) % n, &what);
         if (m == 0)
             first = what;
         p->length[m] = what.length;
@@ -143,19 +162,36 @@ take_offers(update *u, bool *all_out)
     return RSET_OK;
 }
 
+/* What any member says. The size of its info does not depend on checksums that it does not know yet. */
+static rset_status
+offer_least(const protect *p, offer *out)
+{
+    const rset_info *info = &p->header.infos[0];
+    uint8_t         *packed = NULL;
+    size_t           len = 0;
+    rset_status      st = rset_format_pack_info(info, p->args->extra, &packed, &len, p->err);
+
+    free(packed);
+    *out = (offer){.length = rset_info_length(info),
+                   .info = len,
+                   .files = (uint64_t)info->nfiles,
+                   .access = p->access};
+    return st;
+}
+
 static rset_status
 share_offers(update *u, bool mine, bool *all_out)
 {
     protect         *p = u->p;
-    const offer      least = {.length = rset_info_length(&p->header.infos[0]), .access = p->access};
+    offer            least;
+    rset_status      st = offer_least(p, &least);
     size_t           len = 0;
     uint8_t         *buf = mine ? pack_offer(u, least, &len) : NULL;
     const rset_share own = {.bytes = buf != NULL ? (const void *)buf : &least,
                             .len = buf != NULL ? len : sizeof least,
                             .max = OFFERS_MOST};
-    rset_status      st =
-        rset_gather_all(p->args->set, RSET_OK, p->args->host, &own, &u->offers, p->err);
 
+    st = rset_gather_all(p->args->set, st, p->args->host, &own, &u->offers, p->err);
     free(buf);
     if (st == RSET_OK)
         st = take_offers(u, all_out);

@@ -73,7 +73,7 @@ use(job *j, int rank, rset_err *err)
 
 /* The last rank has nobody below it in the tree: it sends one message where all say that they are prepared, what each can do, that buffers
  * are there, that all is written, and that it has its name. Of redundancy it sends one message for each power of two below the number of
- * ranks (PARTNER: its copy), and it sends what it recorded to each rank that keeps that, before and after. */
+ * ranks (PARTNER: its copy), and it sends what it recorded to each rank that keeps that. */
 static void
 a_close_has_few_steps(void **state)
 {
@@ -81,9 +81,9 @@ a_close_has_few_steps(void **state)
     static const struct {
         const rset_scheme *scheme;
         int                parity, messages;
-    } kinds[] = {{&rset_scheme_partner, 1, STEPS + 1 + 2},
-                 {&rset_scheme_xor, 1, STEPS + LEVELS + 2},
-                 {&rset_scheme_rs, 2, STEPS + LEVELS + 4}};
+    } kinds[] = {{&rset_scheme_partner, 1, STEPS + 1 + 1},
+                 {&rset_scheme_xor, 1, STEPS + LEVELS + 1},
+                 {&rset_scheme_rs, 2, STEPS + LEVELS + 2}};
 
     (void)state;
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {

@@ -271,6 +271,37 @@ printable_text(void **state)
             fail_msg("bad text %zu was taken", i);
 }
 
+/* FM4: before the neighbours' infos are there, of which only the size is known. */
+static void
+the_size_of_a_header_is_known_before(void **state)
+{
+    static const rset_scheme *schemes[] = {&rset_scheme_single, &rset_scheme_partner,
+                                           &rset_scheme_xor, &rset_scheme_rs};
+
+    (void)state;
+    for (int k = 0; k < 4; k++)
+        for (int extra = 0; extra < 2; extra++) {
+            const int   parity = k == 0 ? 0 : k == 2 ? 1 : 3, members = k == 0 ? 1 : 12;
+            rset_header h = sample_header(schemes[k], members, parity, members / 12, 3), own = h;
+            rset_info   infos[4] = {h.infos[0]};
+            rset_err    err = RSET_ERR_NONE;
+            size_t      neighbours = 0, len, expected;
+            uint8_t    *buf;
+
+            own.infos = infos;
+            for (int d = 1; d < h.ninfos; d++) {
+                assert_int_equal(rset_format_pack_info(&h.infos[d], extra, &buf, &len, &err),
+                                 RSET_OK);
+                free(buf);
+                neighbours += len;
+            }
+            free(sample_packed(&h, extra, &expected));
+            assert_int_equal(rset_format_header_size(&own, extra, neighbours, &len, &err), RSET_OK);
+            assert_int_equal(len, expected);
+            rset_header_free(&h);
+        }
+}
+
 static void
 infos_come_back_and_are_copied(void **state)
 {
@@ -430,6 +461,7 @@ main(void)
         cmocka_unit_test(hosts_come_back_unchanged),
         cmocka_unit_test(stamps_come_back_unchanged),
         cmocka_unit_test(printable_text),
+        cmocka_unit_test(the_size_of_a_header_is_known_before),
         cmocka_unit_test(infos_come_back_and_are_copied),
         cmocka_unit_test(leftovers_of_a_rebuild_are_accepted),
         cmocka_unit_test(headers_without_our_keys_are_accepted),
