@@ -116,6 +116,7 @@ piece_free(rset_found_member *p)
         free(p->names[i]);
     free(p->names);
     free(p->prefix);
+    free(p->shadow);
     rset_evidence_free(&p->evidence);
     rset_dir_close(p->dir);
     *p = (rset_found_member){0};
@@ -147,6 +148,18 @@ set_names(rset_found_member *p, const rset_info *info, rset_err *err)
     return RSET_OK;
 }
 
+/* The data of a commit that was published and not finished is still in its shadow file. */
+static rset_status
+find_shadow(rset_found_member *p, rset_err *err)
+{
+    const uint64_t generation = rset_evidence_generation(&p->evidence);
+
+    if (!rset_evidence_has_shadow(&p->evidence, generation))
+        return RSET_OK;
+    p->shadow = rset_name_of(RSET_NAME_SHADOW, p->prefix, generation);
+    return p->shadow != NULL ? RSET_OK : rset_fail(err, RSET_NOMEM, "no memory for file names");
+}
+
 /* Takes what was found as the member's, as it is by now. */
 static rset_status
 take_piece(const rset_search *s, const rset_located *found, rset_found_member *p)
@@ -166,6 +179,8 @@ take_piece(const rset_search *s, const rset_located *found, rset_found_member *p
         st = rset_fail(&own, RSET_NOMEM, "no memory for file names");
     if (p->found && st == RSET_OK)
         st = set_names(p, &p->evidence.header.infos[0], &own);
+    if (p->found && st == RSET_OK)
+        st = find_shadow(p, &own);
     if (!p->found || st != RSET_OK)
         piece_free(p);
     return st == RSET_NOMEM ? rset_fail_as(s->err, &own) : RSET_OK;
@@ -243,7 +258,8 @@ rset_search_pieces(rset_search *s)
         p->local = (rset_local){.dir = p->found ? p->dir : NULL,
                                 .prefix = p->prefix != NULL ? p->prefix : "",
                                 .nfiles = p->nfiles,
-                                .names = (const char *const *)p->names};
+                                .names = (const char *const *)p->names,
+                                .shadow = p->shadow};
     }
     return st;
 }

@@ -133,13 +133,14 @@ stand_to(serial *v, uint64_t counts, int ranks)
 
 /* ---- the members as threads ---- */
 
+/* A commit that was published while its program wrote on has a journal that leads back to it, whether or not it was finished. */
 static bool
 has_changed(const rset_evidence *ev, const rset_standing *standing, bool there)
 {
     const rset_looked looked = {.there = there};
     const rset_report r = rset_classify(ev, standing, &looked);
 
-    return rset_state_has_changed(r.state);
+    return rset_state_has_changed(r.state) || ev->undo.next != 0;
 }
 
 /* What was found decides whether anything is written: v->decision, by which all members then do the same. */

@@ -17,6 +17,7 @@ typedef struct rset_found_member {
     char         *prefix;
     int           nfiles;
     char        **names;
+    char         *shadow; /* where its data is, if its commit was not finished; else NULL */
     rset_evidence evidence;
     rset_local    local;
     bool          found;

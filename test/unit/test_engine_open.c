@@ -5,6 +5,7 @@
 #include "job.h"
 #include "member/journal.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -258,6 +259,68 @@ an_update_is_of_the_moment(void **state)
     }
 }
 
+/* ---- the job dies in the commit ---- */
+
+static bool
+ends_in(const char *name, const char *end)
+{
+    const size_t n = strlen(name), m = strlen(end);
+
+    return n > m && strcmp(name + n - m, end) == 0;
+}
+
+/* All publish, and die before that leads back by the journal that counts. */
+static int
+finish_nothing(int from_dir, const char *from, int to_dir, const char *to)
+{
+    if (ends_in(from, ".journal") && ends_in(to, ".redset.journal")) {
+        errno = EIO;
+        return -1;
+    }
+    return rset_sys_posix.renameat(from_dir, from, to_dir, to);
+}
+
+static void
+die(job *j, int rank, rset_local *local, rset_status st)
+{
+    program *p = &programs[rank];
+
+    (void)j, (void)local, (void)st;
+    p->enough = true;
+    if (p->running)
+        (void)pthread_join(p->thread, NULL);
+    rset_file_close(p->file, NULL);
+    rset_journal_leave(p->next);
+    rset_journal_leave(p->journal);
+}
+
+/* One process alone rebuilds its file, of a node that is lost, from those of ranks that have published and not finished: of these, too,
+ * that moment counts. */
+static void
+one_process_reads_the_moment_of_others(void **state)
+{
+    const bool gone[RANKS] = {[1] = true};
+
+    (void)state;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        rset_sys sys = rset_sys_posix;
+        world    w;
+
+        begin(&w, kinds[k].scheme, kinds[k].parity);
+        w.job.settle = die;
+        sys.renameat = finish_nothing;
+        rset_sys_use(&sys);
+        assert_int_equal(job_protect(&w.job), RSET_IO);
+        rset_sys_use(NULL);
+        job_lose(&w.job, gone);
+        if (job_recover_serial(&w.job, 1) != RSET_OK)
+            fail_msg("%s", w.job.ranks[1].err.text);
+        assert_is(&w, 1, programs[1].was);
+        recovers_to_the_moment(&w, -1);
+        end(&w);
+    }
+}
+
 /* A rank does not go along: nothing is left of it, and the files go back to what was protected before. */
 static void
 what_comes_to_nothing_leaves_nothing(void **state)
@@ -377,6 +440,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_moment_is_protected),
         cmocka_unit_test(an_update_is_of_the_moment),
+        cmocka_unit_test(one_process_reads_the_moment_of_others),
         cmocka_unit_test(what_comes_to_nothing_leaves_nothing),
         cmocka_unit_test(without_the_old_bytes_nothing_is_read),
         cmocka_unit_test(its_name_is_noted),

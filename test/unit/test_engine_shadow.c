@@ -74,6 +74,21 @@ commit_goes_forward_to_the_shadow(twice *w, int number)
     twice_assert_recovers_to(w, &w->new);
 }
 
+/* One process alone rebuilds its file, of a node that is lost, from those of ranks that are between the two renames. */
+static void
+one_process_reads_shadows_of_others(twice *w)
+{
+    for (int r = 0; r < TWICE_RANKS; r++) {
+        assert_int_equal(rename(job_data(&w->job, r), committed_shadow(w, r)), 0);
+        image_put(&w->old, w->base, path_of("node%d/ckpt_%d.h5", r, r));
+    }
+    twice_lose_node(w, 1);
+    if (job_recover_serial(&w->job, 1) != RSET_OK)
+        fail_msg("%s", w->job.ranks[1].err.text);
+    twice_assert_image(w, &w->new, "node1/ckpt_1.h5", IMAGE_CONTENT);
+    twice_assert_recovers_to(w, &w->new);
+}
+
 /* A file that came in place without protection: the program's, until something is missing. */
 static void
 replaced_file_stays_while_nothing_is_missing(twice *w, int updated)
@@ -116,6 +131,7 @@ main(void)
         TWICE_TEST(shadow_of_a_dead_run_is_removed, KIND_XOR),
         TWICE_TEST(shadow_goes_when_a_node_is_rebuilt, KIND_XOR),
         TWICE_TEST_FOR(commit_goes_forward_to_the_shadow, EACH_KIND, 1, 16),
+        TWICE_TEST(one_process_reads_shadows_of_others, KIND_XOR | KIND_PARTNER),
         TWICE_TEST_FOR(replaced_file_stays_while_nothing_is_missing, EACH_KIND, 0, 2),
         TWICE_TEST(unknown_file_is_not_left_among_new_ones, KIND_SINGLE | KIND_PARTNER),
     };

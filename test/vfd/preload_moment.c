@@ -3,7 +3,9 @@
  *
  *   MOMENT_RANK=N MOMENT=DIR   while DIR/armed is there, rank N, when it is about to publish a redundancy file, makes DIR/held and
  *                              waits for DIR/go; and what it writes to next journals (those with a generation in the name) fails, as on a full disk
- *   MOMENT_HEAD=TEXT           their heads too, if it is not empty; else only their entries */
+ *   MOMENT_HEAD=TEXT           their heads too, if it is not empty; else only their entries
+ *   MOMENT_CUT=TEXT            if it is not empty: while DIR/armed is there the other ranks publish their redundancy files, and then
+ *                              their threads in the background give no file a name any more: as if the job died there */
 #include "launch.h"
 #include "moment.h"
 #include "preload.h"
@@ -32,12 +34,20 @@ is_there(const char *base)
 }
 
 static bool
-is_armed(void)
+is_armed(bool held)
 {
     const char *mine = getenv("MOMENT_RANK");
 
-    return mine != NULL && getenv("MOMENT") != NULL && atoi(mine) == launch_rank() &&
+    return mine != NULL && getenv("MOMENT") != NULL && (atoi(mine) == launch_rank()) == held &&
            is_there("armed");
+}
+
+static bool
+is_set(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value != NULL && value[0] != '\0';
 }
 
 static bool
@@ -60,19 +70,11 @@ hold(void)
 }
 
 static bool
-heads_too(void)
-{
-    const char *value = getenv("MOMENT_HEAD");
-
-    return value != NULL && value[0] != '\0';
-}
-
-static bool
 fails_to_write(int fd, off_t off)
 {
     char name[4096];
 
-    if (!is_armed() || (off < ENTRIES && !heads_too()))
+    if (!is_armed(true) || (off < ENTRIES && !is_set("MOMENT_HEAD")))
         return false;
     find_name(fd, name, sizeof name);
     if (!ends_in(name, ".journal") || ends_in(name, "redset.journal") || !is_there("held"))
@@ -97,10 +99,30 @@ pwrite64(int fd, const void *buf, size_t n, off64_t off)
     CALL(write_type, "pwrite64", fd, buf, n, off);
 }
 
+static bool
+publishes(const char *from)
+{
+    return ends_in(from, ".redset.new") || ends_in(from, ".delta");
+}
+
+/* One thread in the background does all of that. */
+static void
+cut_short(const char *from)
+{
+    static bool published;
+
+    if (!is_set("MOMENT_CUT") || gettid() == getpid() || !is_armed(false))
+        return;
+    while (published)
+        pause();
+    published = publishes(from);
+}
+
 int
 renameat(int from_dir, const char *from, int to_dir, const char *to)
 {
-    if ((ends_in(from, ".redset.new") || ends_in(from, ".delta")) && is_armed() && !is_there("go"))
+    if (publishes(from) && is_armed(true) && !is_there("go"))
         hold();
+    cut_short(from);
     CALL(rename_type, "renameat", from_dir, from, to_dir, to);
 }

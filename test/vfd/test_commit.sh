@@ -91,7 +91,7 @@ check 'created over, and larger' all first 'required=yes async=yes' anew 9 , on 
 moment() {
     job required=yes closed || return 1
     rm -rf "$work/moment" && mkdir "$work/moment"
-    MOMENT=$work/moment MOMENT_RANK=1 MOMENT_HEAD=${2:-} LD_PRELOAD=$bin/libpreload_moment.so${LD_PRELOAD:+:$LD_PRELOAD} \
+    MOMENT=$work/moment MOMENT_RANK=1 MOMENT_HEAD=${2:-} MOMENT_CUT=${cut:-} LD_PRELOAD=$bin/libpreload_moment.so${LD_PRELOAD:+:$LD_PRELOAD} \
         on 'required=yes async=yes timeout=60' moment "$1" || return 1
     said_once 'data_1.h5: its old content could not be kept .*(rank 1 on ' && said_once 'could not be kept'
 }
@@ -100,6 +100,10 @@ for head in '' and_its_head; do
     check "what is overwritten cannot be kept$with, and the job dies before all have published: that commit counts" all \
         moment 0 $head , look verify=size 2
     check 'and for a process alone, which checks sizes only' all moment 0 $head , eval 'ALONE=1 alone verify=size look 2'
+    cut=yes
+    check 'the same where the others have published, and die before they are through' all moment 0 $head , look verify=size 2
+    check 'and for a process alone' all moment 0 $head , eval 'ALONE=1 alone verify=size look 2'
+    cut=''
     check 'the job dies when all have published' all moment 1 $head , look verify=size 2
     check 'or after the next commit' all moment 2 $head , lose 2 , look verify=size 3
 done
