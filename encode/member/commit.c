@@ -2,6 +2,7 @@
 #include "commit.h"
 
 #include "delta.h"
+#include "names/claim.h"
 #include "names/names.h"
 #include "siblings.h"
 
@@ -218,6 +219,32 @@ rset_commit_complete(const rset_local *local, uint64_t generation, rset_evidence
     if (st == RSET_OK && ev->is_void && rset_evidence_generation(ev) == generation &&
         !rset_undo_is_of(&ev->undo, generation))
         st = rset_set_void(local->dir, ev, false, err);
+    return st;
+}
+
+/* Is that generation prepared, or published and not finished? */
+static bool
+is_left(const rset_evidence *ev, uint64_t generation)
+{
+    return rset_evidence_generation(ev) == generation ? rset_evidence_committing(ev)
+                                                      : ev->next == generation;
+}
+
+rset_status
+rset_commit_settle(const rset_local *local, uint64_t generation, int seconds, rset_evidence *ev,
+                   rset_err *err)
+{
+    rset_file  *held = NULL;
+    rset_err    own = RSET_ERR_NONE;
+    rset_status st = rset_claim_to_repair(local->dir, local->prefix, rset_local_name(local),
+                                          seconds, &held, &own);
+
+    if (st == RSET_BUSY || st == RSET_NOMEM)
+        return rset_fail(err, st, "%s", own.text);
+    st = rset_survey_local(local, ev, err);
+    if (st == RSET_OK && is_left(ev, generation))
+        st = rset_commit_complete(local, generation, ev, err);
+    rset_claim_end(held);
     return st;
 }
 

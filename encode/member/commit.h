@@ -33,6 +33,12 @@ rset_status rset_commit_finish(const rset_local *local, const rset_commit *commi
 rset_status rset_commit_complete(const rset_local *local, uint64_t generation, rset_evidence *ev,
                                  rset_err *err);
 
+/* rset_commit_complete where other processes may be at the same: one at a time finishes a commit, and who comes later finds that done.
+ * Waits at most `seconds` for another one, then RSET_BUSY. */
+enum { RSET_COMMIT_PATIENCE = 10 }; /* of who can do something else instead */
+rset_status rset_commit_settle(const rset_local *local, uint64_t generation, int seconds,
+                               rset_evidence *ev, rset_err *err);
+
 /* Discards what was prepared, of the files that it is committed with as well (siblings.h), before anything that it belongs to is lost. */
 rset_status rset_commit_discard(const rset_local *local, const rset_evidence *ev, rset_err *err);
 

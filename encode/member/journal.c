@@ -260,7 +260,7 @@ clear_way(const rset_local *local, rset_evidence *ev, bool leads_back, rset_err 
                          "written now; open it with all ranks first",
                          rset_local_name(local));
     if (ev->undo.next != 0) /* decided on while its program went on: so does this one */
-        st = rset_commit_complete(local, rset_evidence_generation(ev), ev, err);
+        st = rset_commit_settle(local, rset_evidence_generation(ev), RSET_COMMIT_PATIENCE, ev, err);
     if (st == RSET_OK)
         st = rset_kept_part(local, ev, leads_back, err);
     return st == RSET_OK ? rset_newer_part(local, rset_evidence_generation(ev), ev, err) : st;

@@ -39,7 +39,7 @@ rset_shadow_begin(const rset_local *local, rset_evidence *ev, char **name_out, r
         rset_claim_check_commit(local->dir, local->prefix, rset_local_name(local), err);
 
     if (st == RSET_OK && rset_evidence_committing(ev))
-        st = rset_commit_complete(local, rset_evidence_generation(ev), ev, err);
+        st = rset_commit_settle(local, rset_evidence_generation(ev), RSET_COMMIT_PATIENCE, ev, err);
     if (st == RSET_OK && ev->nshadows > 0)
         st = rset_shadow_forget(local, ev, ev->next, NULL, err);
     if (st != RSET_OK)
@@ -193,7 +193,8 @@ make_way(const rset_local *local, rset_evidence *ev, bool in_step, rset_journal 
 
     plain.shadow = NULL;
     if (st == RSET_OK && rset_evidence_committing(ev))
-        st = rset_commit_complete(&plain, rset_evidence_generation(ev), ev, &own);
+        st = rset_commit_settle(&plain, rset_evidence_generation(ev), RSET_COMMIT_PATIENCE, ev,
+                                &own);
     if (st == RSET_OK)
         st = rset_journal_begin_aside(&plain, ev, out, &own);
     if (st == RSET_OK && (rset_journal_leads_back(*out) || !ev->has_header))

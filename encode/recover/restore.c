@@ -178,26 +178,15 @@ patience(const rset_recovery *r)
     return wait < 1 ? 1 : wait < HOLD_MAX ? (int)wait : HOLD_MAX;
 }
 
-/* One process finishes it; who comes later finds that done. */
+/* Whoever finishes it, the name leads to the shadow file afterwards. */
 static rset_status
 finish_own(rset_recovery *r, uint64_t generation)
 {
     const rset_local *local = r->args->local;
     rset_evidence    *ev = r->args->evidence;
-    rset_file        *held = NULL;
-    rset_err          own = RSET_ERR_NONE;
-    rset_status       st = rset_claim_to_repair(local->dir, local->prefix, rset_local_name(local),
-                                                patience(r), &held, &own);
 
-    if (st == RSET_BUSY || st == RSET_NOMEM)
-        return rset_fail(r->err, st, "%s", own.text);
-    st = rset_survey_local(local, ev, r->err);
     r->out->replaced = r->out->replaced || rset_evidence_has_shadow(ev, generation);
-    if (st == RSET_OK && (rset_evidence_generation(ev) == generation ? rset_evidence_committing(ev)
-                                                                     : ev->next == generation))
-        st = rset_commit_complete(local, generation, ev, r->err);
-    rset_claim_end(held);
-    return st;
+    return rset_commit_settle(local, generation, patience(r), ev, r->err);
 }
 
 rset_status

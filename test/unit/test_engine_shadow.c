@@ -74,6 +74,26 @@ commit_goes_forward_to_the_shadow(twice *w, int number)
     twice_assert_recovers_to(w, &w->new);
 }
 
+/* P11: a program is about to create the file anew, and has seen that a commit was not finished; before it has finished that, another
+ * process does. */
+static void
+who_finds_a_commit_finished_goes_on(twice *w)
+{
+    change_of c;
+    char     *name = NULL;
+    rset_err  err = RSET_ERR_NONE;
+
+    assert_int_equal(rename(job_data(&w->job, 0), committed_shadow(w, 0)), 0);
+    image_put(&w->old, w->base, "node0/ckpt_0.h5");
+    change_open(&c, w, 0);
+    assert_int_equal(job_recover_serial(&w->job, 0), RSET_OK);
+    if (rset_shadow_begin(&c.local, &c.ev, &name, &err) != RSET_OK)
+        fail_msg("%s", err.text);
+    free(name);
+    change_close(&c, END_KILLED);
+    twice_assert_recovers_to(w, &w->new);
+}
+
 /* One process alone rebuilds its file, of a node that is lost, from those of ranks that are between the two renames. */
 static void
 one_process_reads_shadows_of_others(twice *w)
@@ -131,6 +151,7 @@ main(void)
         TWICE_TEST(shadow_of_a_dead_run_is_removed, KIND_XOR),
         TWICE_TEST(shadow_goes_when_a_node_is_rebuilt, KIND_XOR),
         TWICE_TEST_FOR(commit_goes_forward_to_the_shadow, EACH_KIND, 1, 16),
+        TWICE_TEST(who_finds_a_commit_finished_goes_on, EACH_KIND),
         TWICE_TEST(one_process_reads_shadows_of_others, KIND_XOR | KIND_PARTNER),
         TWICE_TEST_FOR(replaced_file_stays_while_nothing_is_missing, EACH_KIND, 0, 2),
         TWICE_TEST(unknown_file_is_not_left_among_new_ones, KIND_SINGLE | KIND_PARTNER),
