@@ -293,13 +293,14 @@ doubt_finding(rset_recovery *r, rset_status st)
     return moved;
 }
 
-/* All look once more at what is there now. */
+/* All look once more at what is there now. What they have heard of each other's files was of before. */
 static rset_status
 look_again(rset_recovery *r)
 {
     const rset_recover_args *a = r->args;
 
     *r->err = RSET_ERR_NONE;
+    r->policy.asked = r->behind = r->unprotected = false;
     rset_recovery_forget_places(r);
     return rset_recovery_take_census(r, rset_survey_local(a->local, a->evidence, r->err));
 }

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -256,6 +257,58 @@ what_is_gone_was_not_published(twice *w)
     rset_dir_close(dir);
 }
 
+/* ---- while others look ---- */
+
+/* Before the first time, and before a later one, that anybody lists a directory, all files are committed. */
+static struct {
+    pthread_mutex_t lock;
+    const char     *base;
+    const image    *first, *later;
+    int             lists, nth; /* so many were listed; before that one comes the later commit */
+} meanwhile = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static DIR *
+list_after_commit(int fd)
+{
+    (void)pthread_mutex_lock(&meanwhile.lock);
+    if (meanwhile.lists == 0)
+        image_put(meanwhile.first, meanwhile.base, NULL);
+    if (meanwhile.lists++ == meanwhile.nth)
+        image_put(meanwhile.later, meanwhile.base, NULL);
+    (void)pthread_mutex_unlock(&meanwhile.lock);
+    return rset_sys_posix.fdopendir(fd);
+}
+
+/* Readers of files of which not all is in order ask what others see of these. Each had looked at its own, and then all were committed:
+ * what is heard of newer files is about those that are there now, and none is an older copy. */
+static void
+files_committed_while_readers_ask_are_no_old_copies(twice *w, int nth)
+{
+    rset_sys    sys = rset_sys_posix;
+    image       latest;
+    rset_status st;
+
+    job_write_data(&w->job, twice_sizes, TWICE_RANKS, 3);
+    assert_int_equal(job_protect(&w->job), RSET_OK);
+    latest = image_take(w->base);
+    for (int r = 0; r < TWICE_RANKS; r++)
+        twice_node_as(w, &w->old, r);
+    assert_int_equal(unlink(job_descriptor(&w->job, 2)), 0);
+    w->job.reads = w->job.leave_orphans = true;
+    meanwhile.base = w->base;
+    meanwhile.first = &w->new;
+    meanwhile.later = &latest;
+    meanwhile.lists = 0;
+    meanwhile.nth = nth;
+    sys.fdopendir = list_after_commit;
+    rset_sys_use(&sys);
+    st = job_recover(&w->job);
+    rset_sys_use(NULL);
+    if (st != RSET_OK && st != RSET_BUSY)
+        fail_msg("%s", job_text(&w->job));
+    image_free(&latest);
+}
+
 int
 main(void)
 {
@@ -275,6 +328,8 @@ main(void)
         TWICE_TEST_FOR(void_but_unchanged_is_protected_again, EACH_KIND, 1, TWICE_RANKS + 1),
         TWICE_TEST_FOR(changed_and_lost_is_rolled_back_or_refused, EACH_KIND, 0, TWICE_RANKS),
         TWICE_TEST(void_and_missing_is_brought_back, EACH_KIND),
+        TWICE_TEST_FOR(files_committed_while_readers_ask_are_no_old_copies, KIND_XOR | KIND_SINGLE,
+                       1, 24),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
