@@ -41,6 +41,8 @@ note_own(rset_session *session)
     rset_generations *all = &session->generations;
     const uint64_t    published = rset_evidence_generation(&session->evidence);
 
+    if (session->dir != NULL)
+        rset_kept_look(&session->local, &session->evidence);
     rset_generations_of(&session->evidence, all);
     if ((session->root || has_others(session)) && all->n > 0 && all->at[0] == published) {
         all->n--;

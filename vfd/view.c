@@ -26,6 +26,8 @@ look(view *v, const char *path, rset_err *err)
 {
     rset_status st = rset_beside_look(path, &v->at, err);
 
+    if (st == RSET_OK)
+        rset_kept_look(&v->at.local, &v->at.evidence);
     rset_generations_of(&v->at.evidence, &v->all);
     return st == RSET_OK && v->at.local.dir != NULL
                ? rset_generations_note_own(&v->at.local, &v->at.evidence, &v->which, &v->all, err)

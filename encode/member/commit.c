@@ -351,13 +351,17 @@ rset_commit_forget(const rset_local *local, const rset_commit *stays, rset_err *
 {
     static const rset_commit nothing = {0};
     rset_names               names;
-    rset_status st = rset_names_find(local->dir, local->prefix, NULL, &names, err), first = st;
-    size_t      kept = 0;
+    rset_status              st, first;
+    size_t                   kept;
 
+    if (stays != NULL)
+        st = rset_names_find(local->dir, local->prefix, NULL, &names, err);
+    else
+        st = rset_names_find_all(local->dir, local->prefix, NULL, &names, err);
+    first = st == RSET_OK ? forget_far(local, &names, err) : st;
+    kept = names.nolder;
     if (stays == NULL)
         stays = &nothing;
-    if (st == RSET_OK)
-        first = forget_far(local, &names, err);
     for (size_t i = 0; i < names.n; i++) {
         if (is_kept(local, names.at[i], stays)) {
             kept++;

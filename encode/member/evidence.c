@@ -1,6 +1,7 @@
 /* evidence.c: what was found out about one rank's protection: asked, finished, freed. See member.h; survey.c finds it out. */
 #include "delta.h"
 #include "member.h"
+#include "names/names.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -203,4 +204,46 @@ rset_set_void(rset_dir *dir, rset_evidence *ev, bool is_void, rset_err *err)
     ev->name = name;
     ev->is_void = is_void;
     return RSET_OK;
+}
+
+/* Of the redundancy file: these bits become others. */
+static void
+change_mark(const rset_local *local, const rset_evidence *ev, uint64_t from, uint64_t to)
+{
+    rset_err   ignored = RSET_ERR_NONE;
+    rset_file *file = NULL;
+
+    if (rset_file_open(local->dir, ev->name, &file, &ignored) == RSET_OK)
+        rset_file_set_mark(file, (rset_file_get_mark(file) & ~from) | to);
+    rset_file_close(file, NULL);
+}
+
+void
+rset_distrust(const rset_local *local, const rset_evidence *ev)
+{
+    change_mark(local, ev, 0, RSET_MARK_DISTRUSTED);
+}
+
+/* A commit of the file that an older generation is kept of counts without a look at each. */
+static void
+note_refused(const rset_local *local, bool refused)
+{
+    const uint64_t generation = rset_name_kept(local->names[0]);
+    char          *main = NULL, *prefix = NULL;
+
+    if (generation != 0 && !rset_name_is_put_aside(local->names[0]) &&
+        rset_name_main(local->names[0], &main, &prefix, NULL) == RSET_OK)
+        rset_names_note_refused(local->dir, prefix, generation, refused);
+    free(main);
+    free(prefix);
+}
+
+void
+rset_mark_refused(const rset_local *local, const rset_evidence *ev, bool refused)
+{
+    if (!ev->has_header || ev->refused == refused)
+        return;
+    change_mark(local, ev, RSET_MARK_REFUSED, refused ? RSET_MARK_REFUSED : 0);
+    if (local->nfiles > 0)
+        note_refused(local, refused);
 }

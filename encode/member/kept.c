@@ -362,6 +362,14 @@ rset_kept_add_updated(const rset_local *local, const rset_evidence *was, const r
 
 /* ---- removing ---- */
 
+/* What another user has put under that name is nothing of ours (N7). */
+static rset_status
+unlink_own(const rset_local *local, const char *name, rset_err *err)
+{
+    return rset_dir_has_foreign(local->dir, name) ? RSET_OK
+                                                  : rset_dir_unlink(local->dir, name, err);
+}
+
 rset_status
 rset_kept_take_back(const rset_local *local, uint64_t generation, rset_err *err)
 {
@@ -371,9 +379,11 @@ rset_kept_take_back(const rset_local *local, uint64_t generation, rset_err *err)
     if (st == RSET_OK)
         st = rset_commit_forget(&(rset_local){.dir = local->dir, .prefix = k.prefix}, NULL, err);
     if (st == RSET_OK)
-        st = rset_dir_unlink(local->dir, k.data, err);
+        st = unlink_own(local, k.data, err);
     if (st == RSET_OK)
-        st = rset_dir_unlink(local->dir, k.back, err);
+        st = unlink_own(local, k.back, err);
+    if (st == RSET_OK)
+        rset_names_forget_older(local->dir, local->prefix, generation);
     rset_kept_names_free(&k);
     return st;
 }
@@ -381,14 +391,15 @@ rset_kept_take_back(const rset_local *local, uint64_t generation, rset_err *err)
 rset_status
 rset_kept_detach(const rset_local *local, uint64_t generation, rset_err *err)
 {
-    uint64_t   *list = NULL;
+    rset_older *list = NULL;
     size_t      n = 0, i = 0;
     rset_status st = rset_kept_list(local, &list, &n, err);
 
-    while (st == RSET_OK && i < n && !rset_generation_newer(generation, list[i]))
+    while (i < n && (!rset_generation_newer(generation, list[i].generation) ||
+                     !rset_kept_is_there(local, list[i].generation)))
         i++;
     if (st == RSET_OK && i < n)
-        st = rset_kept_expand(local, list[i], err);
+        st = rset_kept_expand(local, list[i].generation, err);
     free(list);
     return st;
 }
@@ -401,11 +412,21 @@ rset_kept_drop(const rset_local *local, uint64_t generation, rset_err *err)
     return st == RSET_OK ? rset_kept_take_back(local, generation, err) : st;
 }
 
+/* What has the name may have another one as well: else none that is kept is the same file. */
+static bool
+has_another_name(const rset_local *local)
+{
+    struct stat sb;
+
+    return local->nfiles > 0 && rset_dir_stat(local->dir, local->names[0], &sb, NULL) == RSET_OK &&
+           sb.st_nlink > 1;
+}
+
 /* A generation that was restored is the newest now: what a run that was killed has left of it is the same file. */
 static bool
 is_same_file(const rset_local *local, uint64_t generation)
 {
-    char *data = local->nfiles > 0 ? rset_name_of(RSET_NAME_KEPT, local->prefix, generation) : NULL;
+    char         *data = rset_name_of(RSET_NAME_KEPT, local->prefix, generation);
     rset_identity kept, now;
 
     if (data == NULL)
@@ -416,84 +437,49 @@ is_same_file(const rset_local *local, uint64_t generation)
     return rset_identity_same(&kept, &now);
 }
 
-/* Is it noted that all ranks together could not have that generation? */
-static bool
-could_not_be_had(const rset_local *local, uint64_t generation)
-{
-    rset_kept_names k = {0};
-    rset_evidence   ev = {0};
-    rset_err        ignored = RSET_ERR_NONE;
-    const bool      refused = rset_kept_names_of(local, generation, &k, &ignored) == RSET_OK &&
-                         rset_survey_one(local->dir, k.prefix, k.data, &ev, &ignored) == RSET_OK &&
-                         ev.refused;
-
-    rset_evidence_free(&ev);
-    rset_kept_names_free(&k);
-    return refused;
-}
-
 /* Where those begin that are more than `keep` allows, one counted that has the name; what could not be had does not count. */
 static size_t
-first_too_many(const rset_local *local, const uint64_t *list, size_t n, size_t newer, int keep)
+first_too_many(const rset_older *list, size_t n, size_t newer, int keep)
 {
     size_t i = newer;
-    int    counted = 1;
 
-    if (keep == RSET_KEEP_ALL || n - newer < (size_t)(keep > 0 ? keep : 0))
-        return keep > 0 ? n : newer;
-    for (; i < n && counted < keep; i++)
-        counted += !could_not_be_had(local, list[i]);
+    if (keep <= 0)
+        return newer;
+    for (int counted = 1; i < n && counted < keep; i++)
+        counted += !list[i].refused;
     return i;
 }
 
-/* The oldest first: what others rest on is never gone before them. `list`: newest first. */
+/* The oldest first: what others rest on is never gone before them. `list`: newest first. Of those that stay none is looked at, however
+ * many they are. */
 static rset_status
-retire(const rset_local *local, const uint64_t *list, size_t n, uint64_t current, int keep,
+retire(const rset_local *local, const rset_older *list, size_t n, uint64_t current, int keep,
        rset_err *err)
 {
+    const bool  linked = has_another_name(local);
     rset_status st = RSET_OK;
     size_t      newer = 0, too_many;
 
-    while (newer < n && !rset_generation_newer(current, list[newer]))
+    while (newer < n && !rset_generation_newer(current, list[newer].generation))
         newer++;
-    too_many = first_too_many(local, list, n, newer, keep);
+    too_many = first_too_many(list, n, newer, keep);
     for (size_t i = n; st == RSET_OK && i > 0; i--)
         if (i <= newer || i > too_many)
-            st = rset_kept_take_back(local, list[i - 1], err);
-        else if (is_same_file(local, list[i - 1]))
-            st = rset_kept_drop(local, list[i - 1], err);
+            st = rset_kept_take_back(local, list[i - 1].generation, err);
+        else if (linked && is_same_file(local, list[i - 1].generation))
+            st = rset_kept_drop(local, list[i - 1].generation, err);
     return st;
 }
 
 rset_status
 rset_kept_retire(const rset_local *local, uint64_t current, int keep, rset_err *err)
 {
-    uint64_t   *list = NULL;
+    rset_older *list = NULL;
     size_t      n = 0;
     rset_status st = rset_kept_list(local, &list, &n, err);
 
     if (st == RSET_OK)
         st = retire(local, list, n, current, keep, err);
-    free(list);
-    return st;
-}
-
-rset_status
-rset_kept_retire_updated(const rset_local *local, const rset_evidence *was, uint64_t current,
-                         int keep, rset_err *err)
-{
-    const uint64_t before = rset_evidence_generation(was);
-    uint64_t      *list = calloc(was->nkept + 1, sizeof *list);
-    size_t         n = was->nkept;
-    rset_status    st;
-
-    if (list == NULL)
-        return rset_kept_no_memory(local, err);
-    if (n > 0)
-        memcpy(list, was->kept, n * sizeof *list);
-    if (keep > 1)
-        list[n++] = before;
-    st = retire(local, list, rset_kept_sort(list, n), current, keep, err);
     free(list);
     return st;
 }
@@ -506,7 +492,8 @@ rset_kept_release(const rset_local *local)
     uint64_t      newest;
 
     if (rset_survey_local(local, &ev, &ignored) == RSET_OK) {
-        newest = rset_kept_before(&ev, ev.has_header ? rset_evidence_generation(&ev) : UINT64_MAX);
+        newest = rset_kept_before(local, &ev,
+                                  ev.has_header ? rset_evidence_generation(&ev) : UINT64_MAX);
         if (newest != 0)
             (void)rset_kept_expand(local, newest, &ignored);
     }
@@ -517,17 +504,19 @@ rset_status
 rset_kept_part(const rset_local *local, rset_evidence *ev, bool leads_back, rset_err *err)
 {
     const uint64_t current = rset_evidence_generation(ev);
+    const bool     linked = ev->nkept > 0 && has_another_name(local);
     rset_status    st = RSET_OK;
     size_t         n = 0;
 
     for (size_t i = 0; st == RSET_OK && i < ev->nkept; i++) {
         const bool older = current == 0 || rset_generation_newer(current, ev->kept[i]);
 
-        if (older && is_same_file(local, ev->kept[i]))
+        if (older && linked && is_same_file(local, ev->kept[i]))
             st = rset_kept_drop(local, ev->kept[i], err);
         else if (older || (leads_back && rset_kept_is_back(local, ev->kept[i])))
             ev->kept[n++] = ev->kept[i];
-        else
+        else if (rset_kept_is_there(local,
+                                    ev->kept[i])) /* a commit under way may only have noted it */
             st = rset_kept_take_back(local, ev->kept[i], err);
     }
     if (st != RSET_OK)

@@ -42,10 +42,6 @@ rset_status rset_kept_drop(const rset_local *local, uint64_t generation, rset_er
  * what is the same file as the one that has the name. */
 rset_status rset_kept_retire(const rset_local *local, uint64_t current, int keep, rset_err *err);
 
-/* The same after a commit that has changed the redundancy file in place, and has kept that of `was` where keep > 1. */
-rset_status rset_kept_retire_updated(const rset_local *local, const rset_evidence *was,
-                                     uint64_t current, int keep, rset_err *err);
-
 /* The file is about to change: what a commit that did not come to be has named beside it is the same file (M6), or will not lead
  * back. `leads_back`: its old bytes will be kept, so that what leads back does so still, be it of a commit that is under way;
  * else the newest older generation is made whole, if that can be done. *ev is updated. */
@@ -56,8 +52,8 @@ rset_status rset_kept_part(const rset_local *local, rset_evidence *ev, bool lead
  * be done: best effort. */
 void rset_kept_release(const rset_local *local);
 
-/* The newest of them that is older than `than`; 0: none. `ev`: of the file that they are kept of. Pure. */
-uint64_t rset_kept_before(const rset_evidence *ev, uint64_t than);
+/* The newest of them that is there and older than `than`; 0: none. `ev`: of the file that they are kept of. */
+uint64_t rset_kept_before(const rset_local *local, const rset_evidence *ev, uint64_t than);
 
 /* ---- kept_without.c ---- */
 
@@ -70,6 +66,12 @@ rset_status rset_kept_do_without(const rset_local *local, uint64_t generation, r
 /* Adds to *names, which are those beside the data file, the names of what protects its older generations: together they are all that
  * these rest on. RSET_IO, RSET_NOMEM. */
 rset_status rset_kept_add_names(const rset_local *local, rset_names *names, rset_err *err);
+
+/* Is there that generation, in either form? */
+bool rset_kept_is_there(const rset_local *local, uint64_t generation);
+
+/* Leaves those in ev->kept that are there, for whoever lists them. Takes time in proportion to their number, as a commit does not. */
+void rset_kept_look(const rset_local *local, rset_evidence *ev);
 
 /* Is there that generation, without a data file of its own, so that it has to be made whole before it is opened? */
 bool rset_kept_is_back(const rset_local *local, uint64_t generation);
@@ -97,5 +99,8 @@ rset_status rset_kept_make_ready(const rset_local *local, uint64_t generation, b
 /* The same of the older generation whose data file has that name in `dir`. The name of another file: nothing has to be done. */
 rset_status rset_kept_make_named_ready(rset_dir *dir, const char *name, bool readonly,
                                        rset_err *err);
+
+/* The data file of that name in `dir` is gone. If it was that of an older generation, the names file lists that no more. */
+void rset_kept_forget_named(rset_dir *dir, const char *name);
 
 #endif

@@ -237,7 +237,7 @@ expand(const rset_local *of, uint64_t generation, uint64_t next, bool last, bool
     return st;
 }
 
-/* All that it rests on first; `list`: all older generations, newest first. */
+/* All that it rests on first; `list`: older generations that are there, newest first. */
 static rset_status
 expand_down_to(const rset_local *of, const uint64_t *list, size_t at, bool last, bool *again_out,
                rset_err *err)
@@ -257,21 +257,17 @@ static rset_status
 expand_once(const rset_local *of, uint64_t generation, bool last, bool *again_out, rset_err *err)
 {
     rset_evidence ev = {0};
-    uint64_t     *list = NULL;
-    size_t        n = 0, newer = 0, at;
+    size_t        n = 0;
     rset_status   st = rset_survey_local(of, &ev, err);
 
     *again_out = false;
-    if (st == RSET_OK)
-        st = rset_kept_list(of, &list, &n, err);
-    while (newer < n && ev.has_header &&
-           !rset_generation_newer(rset_evidence_generation(&ev), list[newer]))
-        newer++; /* left by a commit that did not come to be */
-    for (at = newer; at < n && list[at] != generation;)
-        at++;
-    if (st == RSET_OK && at < n)
-        st = expand_down_to(of, list + newer, at - newer, last, again_out, err);
-    free(list);
+    /* Those as new as the newest were left by a commit that did not come to be. */
+    for (size_t i = 0; i < ev.nkept && !rset_generation_newer(generation, ev.kept[i]); i++)
+        if ((!ev.has_header || rset_generation_newer(rset_evidence_generation(&ev), ev.kept[i])) &&
+            rset_kept_is_there(of, ev.kept[i]))
+            ev.kept[n++] = ev.kept[i];
+    if (st == RSET_OK && n > 0 && ev.kept[n - 1] == generation)
+        st = expand_down_to(of, ev.kept, n - 1, last, again_out, err);
     rset_evidence_free(&ev);
     return st;
 }

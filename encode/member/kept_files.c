@@ -56,27 +56,38 @@ rset_kept_sort(uint64_t *list, size_t n)
     return kept;
 }
 
-rset_status
-rset_kept_list(const rset_local *local, uint64_t **list_out, size_t *n_out, rset_err *err)
+/* Where no names file counts they are looked for: their names ascend, and those of two forms follow each other. */
+static rset_status
+look_for_all(const rset_local *local, rset_older **list_out, size_t *n_out, rset_err *err)
 {
     rset_names  names;
     rset_name   parsed;
-    rset_status st = rset_names_find(local->dir, local->prefix, NULL, &names, err);
-    uint64_t   *list = calloc(names.n + 1, sizeof *list);
+    rset_status st = rset_names_find_all(local->dir, local->prefix, NULL, &names, err);
+    rset_older *list = calloc(names.n + 1, sizeof *list);
     size_t      n = 0;
 
-    for (size_t i = 0; list != NULL && i < names.n; i++) {
+    for (size_t i = names.n; list != NULL && i > 0; i--) {
+        uint64_t             generation = 0;
         const rset_name_kind kind =
-            rset_name_classify(names.at[i], local->prefix, &parsed, &list[n]);
+            rset_name_classify(names.at[i - 1], local->prefix, &parsed, &generation);
 
-        n += rset_name_role_of(kind) == RSET_ROLE_OLDER;
+        if (rset_name_role_of(kind) == RSET_ROLE_OLDER &&
+            (n == 0 || list[n - 1].generation != generation))
+            list[n++].generation = generation;
     }
     rset_names_free(&names);
-    if (list == NULL)
-        return rset_kept_no_memory(local, err);
     *list_out = list;
-    *n_out = rset_kept_sort(list, n); /* one that is being made whole has the names of both forms */
-    return st;
+    *n_out = n;
+    return list != NULL ? st : rset_kept_no_memory(local, err);
+}
+
+rset_status
+rset_kept_list(const rset_local *local, rset_older **list_out, size_t *n_out, rset_err *err)
+{
+    bool        noted;
+    rset_status st = rset_names_older(local->dir, local->prefix, list_out, n_out, &noted, err);
+
+    return st == RSET_OK && !noted ? look_for_all(local, list_out, n_out, err) : st;
 }
 
 /* The strings become those of *names. */
@@ -101,7 +112,7 @@ take_names(const rset_local *local, rset_names *more, rset_names *names, rset_er
 rset_status
 rset_kept_add_names(const rset_local *local, rset_names *names, rset_err *err)
 {
-    uint64_t   *list = NULL;
+    rset_older *list = NULL;
     size_t      n = 0;
     rset_status st = rset_kept_list(local, &list, &n, err);
 
@@ -109,7 +120,7 @@ rset_kept_add_names(const rset_local *local, rset_names *names, rset_err *err)
         rset_kept_names k = {0};
         rset_names      more = {0};
 
-        st = rset_kept_names_of(local, list[i], &k, err);
+        st = rset_kept_names_of(local, list[i].generation, &k, err);
         if (st == RSET_OK)
             st = rset_names_find(local->dir, k.prefix, k.data, &more, err);
         if (st == RSET_OK)
@@ -131,15 +142,34 @@ rset_kept_is_back(const rset_local *local, uint64_t generation)
     return is;
 }
 
-uint64_t
-rset_kept_before(const rset_evidence *ev, uint64_t than)
+bool
+rset_kept_is_there(const rset_local *local, uint64_t generation)
 {
-    uint64_t newest = 0;
+    char      *name = rset_name_of(RSET_NAME_KEPT, local->prefix, generation);
+    const bool is = name != NULL && rset_dir_has_file(local->dir, name);
+
+    free(name);
+    return is || rset_kept_is_back(local, generation);
+}
+
+void
+rset_kept_look(const rset_local *local, rset_evidence *ev)
+{
+    size_t n = 0;
 
     for (size_t i = 0; i < ev->nkept; i++)
-        if (rset_generation_newer(than, ev->kept[i]) && rset_generation_newer(ev->kept[i], newest))
-            newest = ev->kept[i];
-    return newest;
+        if (rset_kept_is_there(local, ev->kept[i]))
+            ev->kept[n++] = ev->kept[i];
+    ev->nkept = n;
+}
+
+uint64_t
+rset_kept_before(const rset_local *local, const rset_evidence *ev, uint64_t than)
+{
+    for (size_t i = 0; i < ev->nkept; i++)
+        if (rset_generation_newer(than, ev->kept[i]) && rset_kept_is_there(local, ev->kept[i]))
+            return ev->kept[i];
+    return 0;
 }
 
 /* ---- copying ---- */

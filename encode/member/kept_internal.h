@@ -4,6 +4,7 @@
 #define RSET_KEPT_INTERNAL_H
 
 #include "kept.h"
+#include "names/names.h"
 
 /* What the files of one are called. Owned. */
 typedef struct rset_kept_names {
@@ -17,9 +18,9 @@ rset_status rset_kept_names_of(const rset_local *local, uint64_t generation, rse
                                rset_err *err);
 void        rset_kept_names_free(rset_kept_names *names);
 
-/* Those that names say are there, in either form, newest first; a new array. Also one that a commit left which did not come to
- * be. */
-rset_status rset_kept_list(const rset_local *local, uint64_t **list_out, size_t *n_out,
+/* Older generations, newest first, as the names file lists them, so that they may have gone; a new array. Also one that a commit left
+ * which did not come to be. */
+rset_status rset_kept_list(const rset_local *local, rset_older **list_out, size_t *n_out,
                            rset_err *err);
 
 /* Newest first, and each once. Returns how many are left. Pure. */

@@ -70,3 +70,15 @@ rset_kept_make_named_ready(rset_dir *dir, const char *name, bool readonly, rset_
     free(prefix);
     return st;
 }
+
+void
+rset_kept_forget_named(rset_dir *dir, const char *name)
+{
+    char *main = NULL, *prefix = NULL;
+
+    if (rset_name_kept(name) != 0 && !rset_name_is_put_aside(name) &&
+        rset_name_main(name, &main, &prefix, NULL) == RSET_OK)
+        rset_names_forget_older(dir, prefix, rset_name_kept(name));
+    free(main);
+    free(prefix);
+}

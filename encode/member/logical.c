@@ -478,28 +478,3 @@ rset_verify_payload_slowly(const rset_local *local, const rset_evidence *ev, con
 {
     return verify_payload(local, ev, true, pace, bad_out, err);
 }
-
-/* Of the redundancy file: these bits become others. */
-static void
-change_mark(const rset_local *local, const rset_evidence *ev, uint64_t from, uint64_t to)
-{
-    rset_err   ignored = RSET_ERR_NONE;
-    rset_file *file = NULL;
-
-    if (rset_file_open(local->dir, ev->name, &file, &ignored) == RSET_OK)
-        rset_file_set_mark(file, (rset_file_get_mark(file) & ~from) | to);
-    rset_file_close(file, NULL);
-}
-
-void
-rset_distrust(const rset_local *local, const rset_evidence *ev)
-{
-    change_mark(local, ev, 0, RSET_MARK_DISTRUSTED);
-}
-
-void
-rset_mark_refused(const rset_local *local, const rset_evidence *ev, bool refused)
-{
-    if (ev->has_header && ev->refused != refused)
-        change_mark(local, ev, RSET_MARK_REFUSED, refused ? RSET_MARK_REFUSED : 0);
-}

@@ -97,11 +97,11 @@ typedef struct rset_evidence {
     size_t        nshadows;
     uint64_t     *shadows; /* generations of the shadow files that lie beside */
     size_t        nkept;
-    uint64_t     *kept; /* older generations that are kept (kept.h), in no order */
-    size_t        nnewer;
-    uint64_t     *newer; /* generations that were put aside (newer.h), in no order */
-    size_t        nlost;
-    uint64_t     *lost; /* generations that were put aside when new files were created */
+    uint64_t *kept; /* older generations that are kept (kept.h), newest first; they may have gone */
+    size_t    nnewer;
+    uint64_t *newer; /* generations that were put aside (newer.h), in no order */
+    size_t    nlost;
+    uint64_t *lost;  /* generations that were put aside when new files were created */
     bool   replaced; /* one of them is the one that lies here, whose place new files were to take */
     size_t nchanged;
     uint64_t *changed; /* numbers under which changed files were put aside (newer.h), in no order */

@@ -1,6 +1,7 @@
 /* survey.c: what the disk says about one rank's protection. See member.h. */
 #include "delta.h"
 #include "format/tree.h"
+#include "kept_internal.h"
 #include "member.h"
 #include "names/claim.h"
 #include "names/names.h"
@@ -292,19 +293,22 @@ add_generation(uint64_t **list, size_t *n, uint64_t generation, rset_err *err)
     return RSET_OK;
 }
 
-/* In either form: while one is made whole it has both, and these names follow each other. */
+/* Those that the names file lists, or whose names were found, in either form: while one is made whole it has both. */
 static rset_status
-take_kept(uint64_t generation, rset_evidence *ev, rset_err *err)
+take_older(const rset_names *names, rset_evidence *ev, rset_err *err)
 {
-    if (ev->nkept > 0 && ev->kept[ev->nkept - 1] == generation)
-        return RSET_OK;
-    return add_generation(&ev->kept, &ev->nkept, generation, err);
-}
+    const size_t n = ev->nkept + names->nolder;
+    uint64_t    *grown = n > 0 ? realloc(ev->kept, n * sizeof *grown) : NULL;
 
-static rset_status
-take_shadow(uint64_t generation, rset_evidence *ev, rset_err *err)
-{
-    return add_generation(&ev->shadows, &ev->nshadows, generation, err);
+    if (n == 0)
+        return RSET_OK;
+    if (grown == NULL)
+        return rset_fail(err, RSET_NOMEM, "no memory for a list of files");
+    ev->kept = grown;
+    for (size_t i = 0; i < names->nolder; i++)
+        grown[ev->nkept++] = names->older[i].generation;
+    ev->nkept = rset_kept_sort(grown, ev->nkept);
+    return RSET_OK;
 }
 
 static rset_status
@@ -324,9 +328,9 @@ take_name(survey *s, const char *name, rset_evidence *ev, rset_err *err)
     else if (kind == RSET_NAME_DESC)
         st = take_descriptor(s, name, &parsed, ev, err);
     else if (kind == RSET_NAME_SHADOW)
-        st = take_shadow(generation, ev, err);
+        st = add_generation(&ev->shadows, &ev->nshadows, generation, err);
     else if (role == RSET_ROLE_OLDER)
-        st = take_kept(generation, ev, err);
+        st = add_generation(&ev->kept, &ev->nkept, generation, err);
     else if (kind == RSET_NAME_NEWER)
         st = add_generation(&ev->newer, &ev->nnewer, generation, err);
     else if (kind == RSET_NAME_LOST)
@@ -358,7 +362,7 @@ take_named_shadow(const survey *s, uint64_t generation, rset_evidence *ev, rset_
     if (name == NULL)
         return rset_fail(err, RSET_NOMEM, "no memory for a name");
     if (rset_dir_has_file(s->dir, name))
-        st = take_shadow(generation, ev, err);
+        st = add_generation(&ev->shadows, &ev->nshadows, generation, err);
     free(name);
     return st;
 }
@@ -390,6 +394,8 @@ take_names(survey *s, const rset_names *names, rset_evidence *ev, rset_err *err)
     s->published = 0;
     for (size_t i = 0; st == RSET_OK && i < names->n; i++)
         st = take_name(s, names->at[i], ev, err);
+    if (st == RSET_OK)
+        st = take_older(names, ev, err);
     if (st == RSET_OK)
         st = take_named_shadow(s, rset_evidence_generation(ev), ev, err);
     if (st == RSET_OK)

@@ -36,7 +36,7 @@ list_names(rset_move_giver *g)
     g->listed = true;
     g->next = 0;
     if (st == RSET_OK)
-        st = rset_names_find(l->dir, l->prefix, l->base, &g->names, &g->err);
+        st = rset_names_find_all(l->dir, l->prefix, l->base, &g->names, &g->err);
     if (st == RSET_OK && l->evidence.nkept > 0)
         (void)rset_kept_add_names(&local, &g->names, &g->err);
 }

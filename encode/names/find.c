@@ -51,9 +51,14 @@ collect(const char *name, void *arg)
 static bool
 collect_all_of(const char *name, void *arg)
 {
-    search *s = arg;
-    bool    fixed;
-    char   *stem = rset_stem_of(name, s->to->prefix, &fixed);
+    search  *s = arg;
+    uint64_t generation;
+    bool     fixed;
+    char    *stem;
+
+    if (rset_older_of(name, s->to->prefix, &generation))
+        return rset_older_names(generation, s->to->prefix, collect, s);
+    stem = rset_stem_of(name, s->to->prefix, &fixed);
 
     if (stem != NULL)
         (void)rset_stem_names(stem, s->to->prefix, collect, s);
@@ -218,10 +223,12 @@ collect_fixed(search *s)
 }
 
 static rset_status
-by_stems(search *s, const rset_stems *stems, rset_err *err)
+by_stems(search *s, const rset_stems *stems, bool all, rset_err *err)
 {
     for (size_t i = 0; i < stems->n && !s->nomem; i++)
         (void)rset_stem_names(stems->at[i], s->to->prefix, collect, s);
+    for (size_t i = 0; all && i < stems->nolder && !s->nomem; i++)
+        (void)rset_older_names(stems->older[i].generation, s->to->prefix, collect, s);
     if (!s->nomem)
         (void)collect_fixed(s);
     leave_out(s);
@@ -267,8 +274,19 @@ rset_names_list(rset_dir *dir, const char *prefix, rset_names *out, rset_err *er
     return rset_names_known(dir, prefix, true, out, err);
 }
 
-rset_status
-rset_names_find(rset_dir *dir, const char *prefix, const char *data, rset_names *out, rset_err *err)
+/* What is listed of older generations, which was not looked at, is believed as the rest of the list is. */
+static void
+take_older(rset_names *to, rset_stems *stems)
+{
+    to->older = stems->older;
+    to->nolder = stems->nolder;
+    stems->older = NULL;
+    stems->nolder = 0;
+}
+
+/* `all`: looks for older generations as well; so it does where what is noted may not be all. */
+static rset_status
+find(rset_dir *dir, const char *prefix, const char *data, bool all, rset_names *out, rset_err *err)
 {
     search      s = {.dir = dir, .to = out, .whose = rset_whose_of(dir, prefix, data)};
     rset_stems  stems;
@@ -277,10 +295,13 @@ rset_names_find(rset_dir *dir, const char *prefix, const char *data, rset_names 
 
     *out = (rset_names){.prefix = prefix};
     s.bad_list = noted == RSET_NOTED_BAD;
+    all = all || noted != RSET_NOTED_GOOD;
     if (st == RSET_OK && (noted == RSET_NOTED_GOOD || noted == RSET_NOTED_OLD))
-        st = by_stems(&s, &stems, err);
-    rset_stems_free(&stems);
+        st = by_stems(&s, &stems, all, err);
     out->noted = noted == RSET_NOTED_GOOD && s.redundancy;
+    if (out->noted && !all)
+        take_older(out, &stems);
+    rset_stems_free(&stems);
     if (st != RSET_OK || out->noted)
         return st;
     if (noted == RSET_NOTED_NONE)
@@ -289,12 +310,44 @@ rset_names_find(rset_dir *dir, const char *prefix, const char *data, rset_names 
     return by_directory(&s, noted == RSET_NOTED_OLD ? NULL : &rset_recall_now, err);
 }
 
+rset_status
+rset_names_find(rset_dir *dir, const char *prefix, const char *data, rset_names *out, rset_err *err)
+{
+    return find(dir, prefix, data, false, out, err);
+}
+
+rset_status
+rset_names_find_all(rset_dir *dir, const char *prefix, const char *data, rset_names *out,
+                    rset_err *err)
+{
+    return find(dir, prefix, data, true, out, err);
+}
+
+rset_status
+rset_names_older(rset_dir *dir, const char *prefix, rset_older **list_out, size_t *n_out,
+                 bool *noted_out, rset_err *err)
+{
+    rset_stems  stems;
+    rset_noted  noted;
+    rset_status st = rset_stems_load(dir, prefix, &stems, &noted, err);
+
+    *noted_out = st == RSET_OK && noted == RSET_NOTED_GOOD;
+    *list_out = *noted_out ? stems.older : NULL;
+    *n_out = *noted_out ? stems.nolder : 0;
+    if (*noted_out)
+        stems.older = NULL;
+    rset_stems_free(&stems);
+    return st;
+}
+
 void
 rset_names_free(rset_names *list)
 {
     for (size_t i = 0; i < list->n; i++)
         free(list->at[i]);
     free(list->at);
+    free(list->older);
     list->at = NULL;
-    list->n = 0;
+    list->older = NULL;
+    list->n = list->nolder = 0;
 }

@@ -128,11 +128,19 @@ typedef struct rset_foreign {
     uint32_t    uid;                /* whose it is */
 } rset_foreign;
 
+/* An older generation that is kept, as the names file lists it. */
+typedef struct rset_older {
+    uint64_t generation;
+    bool     refused; /* all ranks together could not have it (rset_names_note_refused) */
+} rset_older;
+
 /* Names of one prefix, but for the names file; in ascending order, each once. */
 typedef struct rset_names {
     const char *prefix;
     char      **at;
     size_t      n, room;
+    rset_older *older;  /* newest first; their names are not in `at` */
+    size_t      nolder; /* 0 where `noted` is false */
     bool noted; /* found by the names file alone; else by all that is known of the directory */
     rset_foreign foreign;
 } rset_names;
@@ -140,10 +148,13 @@ typedef struct rset_names {
 /* All names of ours that are there, of files that count: regular ones of the data file's owner, or where that is lost, or something of
  * ours is his, of this process's user, which nobody else may write. From then on `dir` opens those only. The directory is listed only where the names file does not say, or leads to no
  * redundancy file; and only once by this process, as long as nothing says that it has changed since: `data`, which is the
- * name of the data file, or NULL. Names that others have put there since, without a names file, are missed where there is
+ * name of the data file, or NULL. Older generations that the names file lists are not looked for: they may have gone since. Names that others have put there since, without a names file, are missed where there is
  * no data file either (limitations.md). RSET_IO, RSET_NOMEM; *out is to be freed in any case. */
 rset_status rset_names_find(rset_dir *dir, const char *prefix, const char *data, rset_names *out,
                             rset_err *err);
+/* The same, and looks for older generations as for all others: out->older is empty. Takes time in proportion to their number. */
+rset_status rset_names_find_all(rset_dir *dir, const char *prefix, const char *data,
+                                rset_names *out, rset_err *err);
 /* The same by listing the directory. */
 rset_status rset_names_list(rset_dir *dir, const char *prefix, rset_names *out, rset_err *err);
 void        rset_names_free(rset_names *list);
@@ -175,6 +186,18 @@ rset_status rset_names_note(rset_dir *dir, const char *prefix, const char *const
  * would have the next one not list the directory. So what is only tried changes nothing. */
 rset_status rset_names_note_temporary(rset_dir *dir, const char *prefix, const char *name,
                                       rset_err *err);
+
+/* The older generations that the names file lists, newest first: an array to be freed. *noted_out: false where none counts, and the
+ * list is empty. RSET_NOMEM. */
+rset_status rset_names_older(rset_dir *dir, const char *prefix, rset_older **list_out,
+                             size_t *n_out, bool *noted_out, rset_err *err);
+
+/* All files of that older generation are gone: the names file, where one counts, lists it no more. Best effort: it may list more than
+ * there is. */
+void rset_names_forget_older(rset_dir *dir, const char *prefix, uint64_t generation);
+
+/* Notes that all ranks together could not have that older generation, or that they could. Best effort: only where it is listed. */
+void rset_names_note_refused(rset_dir *dir, const char *prefix, uint64_t generation, bool refused);
 
 /* Removes the names file, as the last of what lies beside the data file. */
 rset_status rset_names_forget(rset_dir *dir, const char *prefix, rset_err *err);

@@ -2,7 +2,10 @@
  *
  * A stem is a name without the prefix and without a suffix of ours: "3.xor.grp_0_of_1.mem_3_of_4.redset", "3.redset",
  * "3.redset.1" (the second data file of a rebuild; the first belongs to "3.redset"), "redset.<generation>" (a shadow file, or
- * one put aside). What may be there is each stem with each suffix that its kind can have. */
+ * one put aside). What may be there is each stem with each suffix that its kind can have.
+ *
+ * Older generations that are kept are listed by their numbers, so that no number of them makes a names file long, or what looks
+ * for other names slow. */
 #ifndef RSET_NAMES_INTERNAL_H
 #define RSET_NAMES_INTERNAL_H
 
@@ -39,12 +42,20 @@ extern const rset_name_row rset_name_rows[];
 /* The kind of "redset.<g>..."; RSET_NAME_OTHER: it is no such name. Pure. */
 rset_name_kind rset_name_of_generation(const char *rest, uint64_t *generation_out);
 
-enum { RSET_STEMS_MAX = 64, RSET_STEMS_BYTES = 8192 /* of a names file */ };
+enum {
+    RSET_STEMS_MAX = 64,
+    RSET_STEMS_BYTES = 8192, /* of the head of a names file and its stems */
+    RSET_OLDER_MAX = 65536,
+    RSET_OLDER_BYTES = 16, /* of one older generation */
+    RSET_NAMES_BYTES = RSET_STEMS_BYTES + RSET_OLDER_MAX * RSET_OLDER_BYTES
+};
 
 typedef struct rset_stems {
-    char  *at[RSET_STEMS_MAX];
-    size_t n;
-    bool   many; /* there was no room for all */
+    char       *at[RSET_STEMS_MAX];
+    size_t      n;
+    rset_older *older; /* newest first, each once; owned */
+    size_t      nolder;
+    bool        many; /* there was no room for all */
 } rset_stems;
 
 typedef enum {
@@ -60,7 +71,7 @@ bool rset_stems_has(const rset_stems *stems, const char *stem);
 void rset_stems_free(rset_stems *stems);
 
 /* That of a name of ours, a new string; *fixed_out: it needs none, since it is always looked for. NULL: no memory, or it is
- * no name of ours, or such a one. */
+ * no name of ours, or such a one, or that of an older generation. */
 char *rset_stem_of(const char *name, const char *prefix, bool *fixed_out);
 /* Is it of a redundancy or descriptor file, and not of one that only a crashed run leaves? */
 bool rset_stem_is_lasting(const char *stem, const char *prefix);
@@ -68,6 +79,29 @@ bool rset_stem_is_lasting(const char *stem, const char *prefix);
 /* Calls visit for each name that the stem stands for, until it returns false, which is then the result. */
 bool rset_stem_names(const char *stem, const char *prefix, bool (*visit)(const char *, void *),
                      void *arg);
+
+/* ---- older.c: in the list ---- */
+
+/* Is that generation in it? *out: where; NULL: nowhere. */
+bool rset_older_is(const rset_stems *stems, uint64_t generation, rset_older **out);
+/* Without memory: false. What is there already stays as it is. */
+bool rset_older_add(rset_stems *stems, rset_older one);
+/* `one`: of the list. */
+void rset_older_remove(rset_stems *stems, const rset_older *one);
+bool rset_older_are_sorted(const rset_stems *stems);
+/* RSET_OLDER_BYTES for each. */
+void rset_older_pack(const rset_stems *stems, uint8_t *to);
+/* Into an empty list. Without memory: false. */
+bool rset_older_unpack(rset_stems *stems, const uint8_t *from, size_t n);
+
+/* ---- stems.c ---- */
+
+/* Is it the name of an older generation, in either form? */
+bool rset_older_of(const char *name, const char *prefix, uint64_t *generation_out);
+/* Calls visit for the names of both forms, until it returns false, which is then the result; in the order in which one is made
+ * whole, so that none is missed meanwhile. */
+bool rset_older_names(uint64_t generation, const char *prefix, bool (*visit)(const char *, void *),
+                      void *arg);
 
 /* Bytes of a names file; NULL: no memory. */
 uint8_t *rset_stems_pack(const rset_stems *stems, size_t *len_out);

@@ -47,14 +47,19 @@ wait_for_lock(note *w, rset_err *err)
 static rset_status
 read_locked(note *w, rset_err *err)
 {
-    uint8_t    *buf = malloc(RSET_STEMS_BYTES);
-    size_t      got = 0;
+    uint8_t    *buf = NULL;
+    size_t      size = 0, got = 0;
+    struct stat sb;
     rset_err    ignored = RSET_ERR_NONE;
-    rset_status st = buf != NULL ? wait_for_lock(w, err) : no_memory(w, err);
+    rset_status st = wait_for_lock(w, err);
 
     w->noted = RSET_NOTED_BAD;
-    if (st == RSET_OK &&
-        rset_file_read(w->file, 0, buf, RSET_STEMS_BYTES, &got, &ignored) == RSET_OK)
+    if (st == RSET_OK && rset_file_stat(w->file, &sb, &ignored) == RSET_OK &&
+        sb.st_size <= RSET_NAMES_BYTES)
+        size = (size_t)sb.st_size;
+    if (st == RSET_OK && (buf = malloc(size + 1)) == NULL)
+        st = no_memory(w, err);
+    if (st == RSET_OK && rset_file_read(w->file, 0, buf, size, &got, &ignored) == RSET_OK)
         st = rset_stems_unpack(buf, got, w->prefix, &w->stems, &w->noted, err);
     free(buf);
     return st;
@@ -149,10 +154,13 @@ add_what_is_there(note *w, rset_err *err)
     rset_status st = rset_names_known(w->dir, w->prefix, w->noted == RSET_NOTED_BAD, &there, err);
 
     for (size_t i = 0; st == RSET_OK && i < there.n; i++) {
-        bool  fixed;
-        char *stem = rset_stem_of(there.at[i], w->prefix, &fixed);
+        uint64_t   generation;
+        bool       fixed = false;
+        const bool older = rset_older_of(there.at[i], w->prefix, &generation);
+        char      *stem = older ? NULL : rset_stem_of(there.at[i], w->prefix, &fixed);
 
-        if (!fixed && (stem == NULL || !rset_stems_add(&w->stems, stem)))
+        if (older ? !rset_older_add(&w->stems, (rset_older){.generation = generation})
+                  : !fixed && (stem == NULL || !rset_stems_add(&w->stems, stem)))
             st = no_memory(w, err);
         free(stem);
     }
@@ -195,13 +203,30 @@ is_put_aside(const note *w, const char *name)
     return rset_name_role_of(kind) == RSET_ROLE_ASIDE;
 }
 
+/* Need not be durable: when the machine has been started again the directory is listed. */
+static rset_status
+add_older(note *w, uint64_t generation, rset_err *err)
+{
+    rset_older *there;
+
+    if (rset_older_is(&w->stems, generation, &there))
+        return RSET_OK;
+    w->changed = true;
+    return rset_older_add(&w->stems, (rset_older){.generation = generation}) ? RSET_OK
+                                                                             : no_memory(w, err);
+}
+
 static rset_status
 add(note *w, const char *name, rset_err *err)
 {
     rset_status st = RSET_OK;
+    uint64_t    generation;
     bool        fixed;
-    char       *stem = rset_stem_of(name, w->prefix, &fixed);
+    char       *stem;
 
+    if (rset_older_of(name, w->prefix, &generation))
+        return add_older(w, generation, err);
+    stem = rset_stem_of(name, w->prefix, &fixed);
     if (is_put_aside(w, name))
         w->changed = w->lasting = true;
     if (!fixed && stem == NULL)
@@ -228,7 +253,7 @@ write_names(note *w, rset_err *err)
 
     if (buf == NULL)
         return no_memory(w, err);
-    st = w->stems.many || len > RSET_STEMS_BYTES ? rset_file_resize(w->file, 0, err)
+    st = w->stems.many || len > RSET_NAMES_BYTES ? rset_file_resize(w->file, 0, err)
                                                  : rset_file_write(w->file, 0, buf, len, err);
     free(buf);
     if (st == RSET_OK && (w->lasting || w->noted != RSET_NOTED_GOOD))
@@ -283,6 +308,60 @@ rset_names_note_temporary(rset_dir *dir, const char *prefix, const char *name, r
     rset_stems_free(&stems);
     free(stem);
     return st != RSET_OK || listed ? st : rset_names_note(dir, prefix, &name, 1, err);
+}
+
+/* ---- what becomes of an older generation ---- */
+
+/* Opens the names file that there is; one that does not count, or is not written over, stays as it is. The generation in it; NULL: none.
+ * `w` is to be ended in any case. */
+static rset_older *
+open_older(note *w, uint64_t generation)
+{
+    char       *name = rset_join_names(w->prefix, RSET_NAME_NAMES);
+    rset_err    ignored = RSET_ERR_NONE;
+    rset_older *one = NULL;
+
+    if (name != NULL && rset_file_open_update(w->dir, name, &w->file, &ignored) == RSET_OK &&
+        is_written_over(w->file) && read_locked(w, &ignored) == RSET_OK &&
+        w->noted == RSET_NOTED_GOOD)
+        (void)rset_older_is(&w->stems, generation, &one);
+    free(name);
+    return one;
+}
+
+static void
+end_older(note *w)
+{
+    (void)rset_file_close(w->file, NULL);
+    rset_stems_free(&w->stems);
+}
+
+void
+rset_names_forget_older(rset_dir *dir, const char *prefix, uint64_t generation)
+{
+    note              w = {.dir = dir, .prefix = prefix};
+    rset_err          ignored = RSET_ERR_NONE;
+    const rset_older *one = open_older(&w, generation);
+
+    if (one != NULL) {
+        rset_older_remove(&w.stems, one);
+        (void)write_names(&w, &ignored);
+    }
+    end_older(&w);
+}
+
+void
+rset_names_note_refused(rset_dir *dir, const char *prefix, uint64_t generation, bool refused)
+{
+    note        w = {.dir = dir, .prefix = prefix};
+    rset_err    ignored = RSET_ERR_NONE;
+    rset_older *one = open_older(&w, generation);
+
+    if (one != NULL && one->refused != refused) {
+        one->refused = refused;
+        (void)write_names(&w, &ignored);
+    }
+    end_older(&w);
 }
 
 rset_status

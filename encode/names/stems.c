@@ -3,12 +3,13 @@
 #include "common/crc64.h"
 #include "names_internal.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char magic[] = {'R', 'S', 'E', 'T', 'N', 'A', 'M', '1'};
+static const char magic[] = {'R', 'S', 'E', 'T', 'N', 'A', 'M', '2'};
 
 /* After a descriptor's name: that of the first data file that a rebuild was writing; there is seldom another. */
 #define FIRST_REBUILT ".0" RSET_SUFFIX_FIX
@@ -17,8 +18,9 @@ enum {
     BOOT = 8,
     COUNT = 16,
     LENGTH = 24,
-    CRC_AT = 32,
-    HEAD = 40,
+    OLDER = 32,
+    CRC_AT = 40,
+    HEAD = 48,
     GENERATION = 7 + RSET_GENERATION_DIGITS
 };
 
@@ -72,7 +74,8 @@ rset_stem_of(const char *name, const char *prefix, bool *fixed_out)
     *fixed_out = kind == RSET_NAME_UNDO || kind == RSET_NAME_HALF || kind == RSET_NAME_LIST;
     if (*fixed_out || kind == RSET_NAME_OTHER)
         return NULL;
-    if (rset_name_of_generation(name + from, &generation) != RSET_NAME_OTHER)
+    if (rset_name_of_generation(name + from, &generation) != RSET_NAME_OTHER &&
+        rset_name_role_of(kind) != RSET_ROLE_OLDER)
         return strndup(name + from, GENERATION);
     if (kind == RSET_NAME_FIX && n > m && strcmp(name + n - m, FIRST_REBUILT) == 0)
         return strndup(name + from, n - m - from);
@@ -97,9 +100,32 @@ rset_stem_names(const char *stem, const char *prefix, bool (*visit)(const char *
     const unsigned is = what_is(stem, prefix);
 
     for (const rset_name_row *row = rset_name_rows; row->kind != RSET_NAME_OTHER; row++)
-        if ((row->after & is) != 0 && !visit_with(stem, prefix, row->suffix, visit, arg))
+        if ((row->after & is) != 0 && row->role != RSET_ROLE_OLDER &&
+            !visit_with(stem, prefix, row->suffix, visit, arg))
             return false;
     return is != RSET_AFTER_DESC || visit_with(stem, prefix, FIRST_REBUILT, visit, arg);
+}
+
+bool
+rset_older_names(uint64_t generation, const char *prefix, bool (*visit)(const char *, void *),
+                 void *arg)
+{
+    char stem[GENERATION + 1];
+
+    snprintf(stem, sizeof stem, "redset.%0*" PRIx64, RSET_GENERATION_DIGITS, generation);
+    for (const rset_name_row *row = rset_name_rows; row->kind != RSET_NAME_OTHER; row++)
+        if (row->role == RSET_ROLE_OLDER && !visit_with(stem, prefix, row->suffix, visit, arg))
+            return false;
+    return true;
+}
+
+bool
+rset_older_of(const char *name, const char *prefix, uint64_t *generation_out)
+{
+    rset_name parsed;
+
+    return rset_name_role_of(rset_name_classify(name, prefix, &parsed, generation_out)) ==
+           RSET_ROLE_OLDER;
 }
 
 /* ---- a list of them ---- */
@@ -133,6 +159,7 @@ rset_stems_free(rset_stems *stems)
 {
     for (size_t i = 0; i < stems->n; i++)
         free(stems->at[i]);
+    free(stems->older);
     *stems = (rset_stems){0};
 }
 
@@ -147,11 +174,12 @@ checksum(const uint8_t *buf, size_t len)
 uint8_t *
 rset_stems_pack(const rset_stems *stems, size_t *len_out)
 {
-    size_t   len = HEAD;
+    size_t   text = 0, len;
     uint8_t *buf, *to;
 
     for (size_t i = 0; i < stems->n; i++)
-        len += strlen(stems->at[i]) + 1;
+        text += strlen(stems->at[i]) + 1;
+    len = HEAD + text + stems->nolder * RSET_OLDER_BYTES;
     buf = malloc(len);
     if (buf == NULL)
         return NULL;
@@ -162,59 +190,82 @@ rset_stems_pack(const rset_stems *stems, size_t *len_out)
         memcpy(to, stems->at[i], n);
         to += n;
     }
+    rset_older_pack(stems, to);
     memcpy(buf, magic, sizeof magic);
     rset_put64(buf + BOOT, rset_sys_boot());
     rset_put64(buf + COUNT, stems->n);
-    rset_put64(buf + LENGTH, len - HEAD);
+    rset_put64(buf + LENGTH, text);
+    rset_put64(buf + OLDER, stems->nolder);
     rset_put64(buf + CRC_AT, checksum(buf, len));
     *len_out = len;
     return buf;
 }
 
-/* Length of what checks out, 0: nothing does. */
+/* Where the stems end of what checks out, 0: nothing does. */
 static size_t
-good_length(const uint8_t *buf, size_t len)
+end_of_stems(const uint8_t *buf, size_t len)
 {
-    uint64_t stems;
+    uint64_t text, older;
 
     if (len < HEAD || memcmp(buf, magic, sizeof magic) != 0)
         return 0;
-    stems = rset_get64(buf + LENGTH);
-    if (stems > len - HEAD || rset_get64(buf + COUNT) > RSET_STEMS_MAX ||
-        checksum(buf, HEAD + (size_t)stems) != rset_get64(buf + CRC_AT))
+    text = rset_get64(buf + LENGTH);
+    older = rset_get64(buf + OLDER);
+    if (text > len - HEAD || rset_get64(buf + COUNT) > RSET_STEMS_MAX || older > RSET_OLDER_MAX ||
+        older > (len - HEAD - text) / RSET_OLDER_BYTES ||
+        checksum(buf, HEAD + (size_t)(text + older * RSET_OLDER_BYTES)) != rset_get64(buf + CRC_AT))
         return 0;
-    return HEAD + (size_t)stems;
+    return HEAD + (size_t)text;
 }
 
-rset_status
-rset_stems_unpack(const uint8_t *buf, size_t len, const char *prefix, rset_stems *out,
-                  rset_noted *noted, rset_err *err)
+static rset_status
+no_memory(const char *prefix, rset_err *err)
 {
-    const size_t   end = good_length(buf, len);
-    const uint64_t count = end > 0 ? rset_get64(buf + COUNT) : 0;
-    size_t         at = HEAD;
-    uint64_t       i;
+    return rset_fail(err, RSET_NOMEM, "%s" RSET_NAME_NAMES ": no memory", prefix);
+}
 
-    *out = (rset_stems){0};
-    *noted = RSET_NOTED_BAD;
+/* Reads `count` stems, which end at `end`. False: they do not, or one is none of ours. */
+static rset_status
+unpack_stems(const uint8_t *buf, size_t end, uint64_t count, const char *prefix, rset_stems *out,
+             bool *good_out, rset_err *err)
+{
+    size_t   at = HEAD;
+    uint64_t i;
+
     for (i = 0; i < count; i++) {
         const char *stem = (const char *)buf + at;
         size_t      n = at < end ? strnlen(stem, end - at) : 0;
 
         if (n == 0 || at + n == end || what_is(stem, prefix) == 0)
             break;
-        if (!rset_stems_add(out, stem)) {
-            rset_stems_free(out);
-            return rset_fail(err, RSET_NOMEM, "%s" RSET_NAME_NAMES ": no memory", prefix);
-        }
+        if (!rset_stems_add(out, stem))
+            return no_memory(prefix, err);
         at += n + 1;
     }
-    if (end > 0 && i == count && at == end)
+    *good_out = i == count && at == end;
+    return RSET_OK;
+}
+
+rset_status
+rset_stems_unpack(const uint8_t *buf, size_t len, const char *prefix, rset_stems *out,
+                  rset_noted *noted, rset_err *err)
+{
+    const size_t end = end_of_stems(buf, len);
+    bool         good = end > 0;
+    rset_status  st = RSET_OK;
+
+    *out = (rset_stems){0};
+    *noted = RSET_NOTED_BAD;
+    if (good)
+        st = unpack_stems(buf, end, rset_get64(buf + COUNT), prefix, out, &good, err);
+    if (st == RSET_OK && good && !rset_older_unpack(out, buf + end, rset_get64(buf + OLDER)))
+        st = no_memory(prefix, err);
+    if (st == RSET_OK && good && rset_older_are_sorted(out))
         *noted = rset_sys_boot() != 0 && rset_get64(buf + BOOT) == rset_sys_boot() ? RSET_NOTED_GOOD
                                                                                    : RSET_NOTED_OLD;
     else
         rset_stems_free(out);
-    return RSET_OK;
+    return st;
 }
 
 rset_status
@@ -225,7 +276,7 @@ rset_stems_load(rset_dir *dir, const char *prefix, rset_stems *out, rset_noted *
     uint8_t    *buf = NULL;
     size_t      len = 0;
     rset_err    own = RSET_ERR_NONE;
-    rset_status st = name != NULL ? rset_file_slurp(dir, name, RSET_STEMS_BYTES, &buf, &len, &own)
+    rset_status st = name != NULL ? rset_file_slurp(dir, name, RSET_NAMES_BYTES, &buf, &len, &own)
                                   : rset_fail(&own, RSET_NOMEM, "%s: no memory for a name", prefix);
 
     *out = (rset_stems){0};

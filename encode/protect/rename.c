@@ -90,6 +90,8 @@ remove_name(renaming *n)
 {
     rset_status st = rset_dir_unlink(n->from->dir, n->from->names[0], n->err);
 
+    if (st == RSET_OK)
+        rset_kept_forget_named(n->from->dir, n->from->names[0]);
     return st == RSET_OK ? rset_dir_sync(n->from->dir, n->err) : st;
 }
 

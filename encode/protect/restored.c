@@ -27,7 +27,7 @@ free_older(const rset_protect_args *args, const rset_local *kept, rset_err *err)
     const uint64_t generation = rset_name_kept(kept->names[0]);
     rset_evidence  ev = {0};
     rset_status    st = rset_survey_local(args->local, &ev, err);
-    const uint64_t older = st == RSET_OK ? rset_kept_before(&ev, generation) : 0;
+    const uint64_t older = st == RSET_OK ? rset_kept_before(args->local, &ev, generation) : 0;
 
     rset_evidence_free(&ev);
     if (older != 0)

@@ -39,11 +39,13 @@ merge(void *into, const void *other)
 }
 
 static uint64_t
-has(const rset_evidence *ev, uint64_t generation)
+has(const rset_drop_args *args, uint64_t generation)
 {
+    const rset_evidence *ev = args->evidence;
+
     for (size_t i = 0; i < ev->nkept; i++)
         if (ev->kept[i] == generation)
-            return 1;
+            return rset_kept_is_there(args->local, generation);
     return 0;
 }
 
@@ -102,7 +104,7 @@ rset_generation_drop(const rset_drop_args *args, rset_err *err)
     asked                all = {.least = g,
                                 .most = g,
                                 .newest = rset_evidence_generation(args->evidence),
-                                .there = has(args->evidence, g)};
+                                .there = has(args, g)};
     const rset_reduction what = {&all, sizeof all, merge};
     rset_status          st = args->before;
 

@@ -3,6 +3,7 @@
  *
  * A generation has one number on all ranks. So files that have one in common were committed together, and what else the one has,
  * the other one had. */
+#include "member/kept.h"
 #include "serial_internal.h"
 
 #include <stdio.h>
@@ -36,8 +37,10 @@ generations_of(const rset_located *found, rset_generations *out, rset_err *err)
     rset_status    st = rset_name_main(found->base, &of, &prefix, err);
     const bool     older = st == RSET_OK && strcmp(found->base, of) != 0;
 
-    if (older && rset_dir_open(rset_dir_path(found->dir), false, &dir, NULL) == RSET_OK)
+    if (older && rset_dir_open(rset_dir_path(found->dir), false, &dir, NULL) == RSET_OK) {
         (void)rset_survey_one(dir, prefix, of, &main, NULL);
+        rset_kept_look(&(rset_local){.dir = dir, .prefix = prefix}, &main);
+    }
     rset_generations_of(older ? &main : &found->evidence, out);
     if (older && (out->published == 0 || rset_generation_newer(out->published, g)))
         rset_generations_add(out, g); /* also where its data file is lost */
@@ -133,8 +136,10 @@ look_for_others(rset_search *s)
 
     if (st == RSET_OK)
         st = rset_survey(local->dir, prefix, name, &ev, s->err);
-    if (st == RSET_OK)
+    if (st == RSET_OK) {
+        rset_kept_look(&(rset_local){.dir = local->dir, .prefix = prefix}, &ev);
         rset_generations_of(&ev, &all);
+    }
     rset_generations_add(&all, rset_name_kept(local->names[0]));
     if (st == RSET_OK)
         st = look_for_generations(&(looking){.s = s, .all = &all});

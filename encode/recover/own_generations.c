@@ -126,14 +126,15 @@ newest_first(const void *a, const void *b)
 
 /* Their numbers; what is not older than the newest was left by a commit that did not come to be (M6). */
 static void
-number(const rset_evidence *ev, rset_own_generations *out)
+number(const rset_local *local, const rset_evidence *ev, rset_own_generations *out)
 {
     const uint64_t newest = rset_evidence_generation(ev);
 
     if (newest != 0)
         out->at[out->n++] = (rset_own_generation){.generation = newest, .newest = true, .why = ""};
     for (size_t i = 0; i < ev->nkept; i++)
-        if (newest == 0 || rset_generation_newer(newest, ev->kept[i]))
+        if ((newest == 0 || rset_generation_newer(newest, ev->kept[i])) &&
+            rset_kept_is_there(local, ev->kept[i]))
             out->at[out->n++] = (rset_own_generation){.generation = ev->kept[i], .why = ""};
     qsort(out->at, out->n, sizeof *out->at, newest_first);
 }
@@ -148,7 +149,7 @@ rset_own_generations_list(const rset_local *local, const rset_evidence *ev,
     *out = (rset_own_generations){.at = calloc(ev->nkept + 1, sizeof *out->at)};
     if (out->at == NULL)
         return no_memory(local, err);
-    number(ev, out);
+    number(local, ev, out);
     for (size_t i = 0; st == RSET_OK && i < out->n; i++)
         st = out->at[i].newest
                  ? fill(local, ev, &counted, &out->at[i], err)

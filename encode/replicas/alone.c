@@ -48,9 +48,9 @@ is_torn(const rset_evidence *ev)
 
 /* What is kept gave its name to something newer, wherever that is. */
 static uint64_t
-newest_sign(const rset_evidence *ev, uint64_t generation)
+newest_sign(const rset_replica_args *a, uint64_t generation)
 {
-    const uint64_t kept = rset_kept_before(ev, UINT64_MAX);
+    const uint64_t kept = rset_kept_before(a->local, a->evidence, UINT64_MAX);
 
     return rset_generation_newer(kept, generation) ? kept + 1 : generation;
 }
@@ -74,7 +74,7 @@ judge(const rset_replica_args *a, rset_status st, const rset_outcome *out, bool 
     } else {
         own->state = RSET_REPLICA_BAD;
     }
-    own->newest = newest_sign(a->evidence, own->generation);
+    own->newest = newest_sign(a, own->generation);
 }
 
 /* ---- protecting ---- */

@@ -14,8 +14,10 @@ enum {
     KEY = HEAD_CRC - 8, /* the last of its fields */
     UPDATE_CRC = 24,
     LIST_LENGTH = 24,
-    LIST_CRC = 32,
-    LIST_HEAD = 40
+    LIST_OLDER = 32,
+    LIST_CRC = 40,
+    LIST_HEAD = 48,
+    LIST_EACH = 16 /* of an older generation */
 };
 
 static void
@@ -87,16 +89,20 @@ forge_mend_update(memfs_file *f)
 bool
 forge_mend_list(memfs_file *f)
 {
-    uint64_t length;
+    uint64_t length, older;
 
-    if (!begins(f, 0, LIST_HEAD, "RSETNAM1"))
+    if (!begins(f, 0, LIST_HEAD, "RSETNAM2"))
         return false;
     length = rset_get64(f->data + LIST_LENGTH);
     if (length > f->size - LIST_HEAD)
         length = f->size - LIST_HEAD;
+    older = rset_get64(f->data + LIST_OLDER);
+    if (older > (f->size - LIST_HEAD - length) / LIST_EACH)
+        older = (f->size - LIST_HEAD - length) / LIST_EACH;
     rset_put64(f->data + LIST_LENGTH, length);
-    rset_put64(f->data + LIST_CRC,
-               rset_crc64(rset_crc64(0, f->data, LIST_CRC), f->data + LIST_HEAD, (size_t)length));
+    rset_put64(f->data + LIST_OLDER, older);
+    rset_put64(f->data + LIST_CRC, rset_crc64(rset_crc64(0, f->data, LIST_CRC), f->data + LIST_HEAD,
+                                              (size_t)(length + older * LIST_EACH)));
     return true;
 }
 
@@ -156,14 +162,20 @@ forge_update(memfs_file *f, uint64_t generation, uint64_t size, const forge_entr
 }
 
 void
-forge_list(memfs_file *f, uint64_t boot, const char *stems, size_t length, uint64_t count)
+forge_list(memfs_file *f, uint64_t boot, const forge_stems *stems, const uint64_t *older,
+           size_t nolder)
 {
-    memfs_resize(f, LIST_HEAD + length);
-    put_text(f->data, "RSETNAM1");
+    const size_t length = stems->used;
+
+    memfs_resize(f, LIST_HEAD + length + nolder * LIST_EACH);
+    put_text(f->data, "RSETNAM2");
     rset_put64(f->data + 8, boot);
-    rset_put64(f->data + 16, count);
+    rset_put64(f->data + 16, stems->n);
     rset_put64(f->data + LIST_LENGTH, length);
+    rset_put64(f->data + LIST_OLDER, nolder);
     if (length > 0)
-        memcpy(f->data + LIST_HEAD, stems, length);
+        memcpy(f->data + LIST_HEAD, stems->text, length);
+    for (size_t i = 0; i < nolder; i++)
+        rset_put64(f->data + LIST_HEAD + length + i * LIST_EACH, older[i]);
     (void)forge_mend_list(f);
 }

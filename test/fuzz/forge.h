@@ -5,6 +5,7 @@
 
 #include "member/undo.h"
 #include "memfs.h"
+#include "names/names_internal.h"
 
 /* Bytes to be laid over a file at `off`. */
 typedef struct forge_entry {
@@ -19,8 +20,15 @@ void forge_journal(memfs_file *f, const rset_undo_head *head, const forge_entry 
 void forge_update(memfs_file *f, uint64_t generation, uint64_t size, const forge_entry *entries,
                   size_t n, bool complete);
 
-/* ... a names file that was written after the machine's boot of that number. The stems end each with a zero byte. */
-void forge_list(memfs_file *f, uint64_t boot, const char *stems, size_t length, uint64_t count);
+/* Stems, each with a zero byte at its end. */
+typedef struct forge_stems {
+    char   text[RSET_STEMS_BYTES];
+    size_t used, n;
+} forge_stems;
+
+/* ... a names file that was written after the machine's boot of that number, with those older generations. */
+void forge_list(memfs_file *f, uint64_t boot, const forge_stems *stems, const uint64_t *older,
+                size_t nolder);
 
 /* Makes the checksums of such a file fit what it says, as far as it goes. False: it is too short, or does not begin like one. */
 bool forge_mend_journal(memfs_file *f);

@@ -182,13 +182,8 @@ mutations_update(mutations_work *w)
 }
 
 /* Stems, one after the other, each with a zero. */
-typedef struct stems {
-    char   text[RSET_STEMS_BYTES];
-    size_t used, n;
-} stems;
-
 static void
-add_stem(stems *to, const char *stem)
+add_stem(forge_stems *to, const char *stem)
 {
     const size_t len = strlen(stem) + 1;
 
@@ -200,7 +195,7 @@ add_stem(stems *to, const char *stem)
 }
 
 static void
-add_generation(stems *to, uint64_t generation)
+add_generation(forge_stems *to, uint64_t generation)
 {
     char stem[32];
 
@@ -211,10 +206,11 @@ add_generation(stems *to, uint64_t generation)
 void
 mutations_list(mutations_work *w)
 {
-    stems       list = {.used = 0};
-    size_t      dir, how, which;
-    char        prefix[32];
-    memfs_file *f;
+    forge_stems    list = {.used = 0};
+    const uint64_t older[] = {generation_of(w, true), generation_of(w, false)};
+    size_t         dir, how, which;
+    char           prefix[32];
+    memfs_file    *f;
 
     if (!mutations_take(w, 1, &dir) || !mutations_take(w, 1, &how) || !mutations_take(w, 2, &which))
         return;
@@ -236,5 +232,5 @@ mutations_list(mutations_work *w)
         add_generation(&list, generation_of(w, true));
     f = new_file(w, dir, rset_join_names(prefix, RSET_NAME_NAMES), MUTATIONS_TOLD);
     if (f != NULL)
-        forge_list(f, BOOT + (how & 1), list.text, list.used, list.n);
+        forge_list(f, BOOT + (how & 1), &list, older + (how >> 3 & 1), how >> 4 & 1);
 }

@@ -8,7 +8,7 @@
 #include "member/journal.h"
 #include "member/kept.h"
 
-enum { LIVES_RANKS = 4, LIVES_GENERATIONS = 12, LIVES_SIZE = 200000 };
+enum { LIVES_RANKS = 4, LIVES_GENERATIONS = 12, LIVES_MOST = 80, LIVES_SIZE = 200000 };
 
 /* What a rank does to its file before a commit. */
 typedef enum { LIVES_LEAVE, LIVES_OVER, LIVES_IN_PLACE, LIVES_WAYS } lives_way;
@@ -32,8 +32,8 @@ typedef struct life {
     char         *base;
     job           job;
     int           commits;
-    uint64_t      generation[LIVES_GENERATIONS];
-    lives_content was[LIVES_GENERATIONS][LIVES_RANKS]; /* the saved copies */
+    uint64_t      generation[LIVES_MOST];
+    lives_content was[LIVES_MOST][LIVES_RANKS]; /* the saved copies */
     lives_content now[LIVES_RANKS];
     lives_way     how[LIVES_RANKS];
     lives_content next[LIVES_RANKS]; /* what each rank makes of its file */
@@ -45,7 +45,7 @@ typedef struct life {
         on[LIVES_RANKS]; /* what each rank goes on to make of it, past the commit; or nothing */
     uint64_t on_at[LIVES_RANKS];
     size_t   on_len[LIVES_RANKS];
-    bool     kept[LIVES_GENERATIONS]; /* what is to be had but for the newest */
+    bool     kept[LIVES_MOST]; /* what is to be had but for the newest */
     bool     update;
     bool     stays;   /* what changes in place stays as long as it is */
     bool     by_size; /* who opens a generation compares sizes only (verify=size) */

@@ -73,7 +73,7 @@ written(int fd)
 static bool
 is_names_file(const void *buf, size_t len)
 {
-    return watched.noted && len > 8 && memcmp(buf, "RSETNAM1", 8) == 0;
+    return watched.noted && len > 8 && memcmp(buf, "RSETNAM2", 8) == 0;
 }
 
 static ssize_t

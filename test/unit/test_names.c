@@ -250,6 +250,104 @@ names_of_files_that_are_gone_are_dropped(void **state)
     assert_int_equal(lists, 0);
 }
 
+/* ---- older generations ---- */
+
+enum { OLDER = 300 };
+
+static const char *
+older_name(int i)
+{
+    return path_of("x/f.h5.redset.%016x.%s", i, i % 2 ? "kept" : "back") + 2;
+}
+
+/* So many generations are noted, and those of even numbers are there. */
+static void
+note_older(const place *p)
+{
+    protect(p);
+    for (int i = 1; i <= OLDER; i++) {
+        char *name = strdup(older_name(i));
+
+        assert_non_null(name);
+        assert_int_equal(note(p, name), RSET_OK);
+        if (i % 2 == 0)
+            make(p, name);
+        free(name);
+    }
+    lists = syncs = writes = 0;
+}
+
+/* N5. They are listed, newest first, however many they are, and only who asks for them looks for each. */
+static void
+older_generations_are_listed_and_not_looked_for(void **state)
+{
+    const place *p = *state;
+    rset_names   names;
+    rset_err     err = RSET_ERR_NONE;
+    bool         is;
+
+    note_older(p);
+    assert_int_equal(rset_names_find(p->dir, "f.h5.", "f.h5", &names, &err), RSET_OK);
+    assert_int_equal(names.n, 2);
+    assert_int_equal(names.nolder, OLDER);
+    for (size_t i = 0; i < OLDER; i++)
+        assert_int_equal(names.older[i].generation, OLDER - i);
+    rset_names_free(&names);
+    assert_int_equal(rset_names_find_all(p->dir, "f.h5.", "f.h5", &names, &err), RSET_OK);
+    assert_int_equal(names.n, 2 + OLDER / 2);
+    assert_int_equal(names.nolder, 0);
+    rset_names_free(&names);
+    assert_int_equal(lists, 0);
+    write_file(at(p, NAMES), "", 0); /* they are found by listing as well, and noted again */
+    assert_int_equal(find(p, older_name(2), &is), 2 + OLDER / 2);
+    assert_true(is);
+    assert_int_equal(note(p, SHADOW), RSET_OK);
+    assert_int_equal(rset_names_find(p->dir, "f.h5.", "f.h5", &names, &err), RSET_OK);
+    assert_int_equal(names.nolder, OLDER / 2);
+    rset_names_free(&names);
+}
+
+/* *refused_out: is it noted that it could not be had? False: it is not listed. */
+static bool
+is_listed(const place *p, uint64_t generation, bool *refused_out)
+{
+    rset_err    err = RSET_ERR_NONE;
+    rset_older *list = NULL;
+    size_t      n = 0;
+    bool        noted, is = false;
+
+    assert_int_equal(rset_names_older(p->dir, "f.h5.", &list, &n, &noted, &err), RSET_OK);
+    assert_true(noted);
+    for (size_t i = 0; i < n; i++)
+        if (list[i].generation == generation) {
+            is = true;
+            *refused_out = list[i].refused;
+        }
+    free(list);
+    return is;
+}
+
+static void
+what_becomes_of_an_older_generation_is_noted(void **state)
+{
+    const place *p = *state;
+    bool         refused;
+
+    note_older(p);
+    rset_names_forget_older(p->dir, "f.h5.", 7);
+    rset_names_note_refused(p->dir, "f.h5.", 8, true);
+    rset_names_note_refused(p->dir, "f.h5.", OLDER + 1, true);
+    assert_int_equal(writes, 2);
+    assert_false(is_listed(p, 7, &refused));
+    assert_false(is_listed(p, OLDER + 1, &refused));
+    assert_true(is_listed(p, 8, &refused) && refused);
+    assert_true(is_listed(p, 9, &refused) && !refused);
+    assert_int_equal(note(p, SHADOW), RSET_OK);
+    assert_true(is_listed(p, 8, &refused) && refused);
+    rset_names_note_refused(p->dir, "f.h5.", 8, false);
+    assert_true(is_listed(p, 8, &refused) && !refused);
+}
+
 /* ---- what it is worth ---- */
 
 /* N2. Torn, rotten, or nothing at all: the directory is listed. */
@@ -279,18 +377,26 @@ what_does_not_check_out_costs_a_listing(void **state)
     free(good);
 }
 
-/* A names file with a right checksum, of `count` and `length` as they are said to be. */
+/* A names file with a right checksum, of so many older generations, and of `count` and `length` as they are said to be. */
 static void
-write_names(const place *p, const char *stems, size_t len, uint64_t count, uint64_t length)
+write_all(const place *p, const char *stems, size_t len, uint64_t count, uint64_t length,
+          uint64_t older)
 {
-    uint8_t buf[40 + 512] = "RSETNAM1";
+    uint8_t buf[48 + 512] = "RSETNAM2";
 
-    memcpy(buf + 40, stems, len);
+    memcpy(buf + 48, stems, len);
     rset_put64(buf + 8, boot);
     rset_put64(buf + 16, count);
     rset_put64(buf + 24, length);
-    rset_put64(buf + 32, rset_crc64(rset_crc64(0, buf, 32), buf + 40, len));
-    write_file(at(p, NAMES), buf, 40 + len);
+    rset_put64(buf + 32, older);
+    rset_put64(buf + 40, rset_crc64(rset_crc64(0, buf, 40), buf + 48, len));
+    write_file(at(p, NAMES), buf, 48 + len);
+}
+
+static void
+write_names(const place *p, const char *stems, size_t len, uint64_t count, uint64_t length)
+{
+    write_all(p, stems, len, count, length, 0);
 }
 
 /* Lengths and counts are checked before they are used, and names before they are looked for (P7, N3). */
@@ -329,6 +435,34 @@ hostile_ones_are_refused(void **state)
     write_file(at(p, NAMES), good, 0);
     assert_int_equal(truncate(at(p, NAMES), 1 << 20), 0);
     assert_found(p, SHADOW, 3);
+}
+
+/* The same of the older generations behind the stems, which are in order, each once. */
+static void
+hostile_lists_of_older_ones_are_refused(void **state)
+{
+    static const char good[] = "3.redset\0003.xor.grp_1_of_1.mem_4_of_4.redset";
+    const place      *p = *state;
+    char              text[sizeof good + 48];
+
+    protect(p);
+    make(p, SHADOW);
+    memcpy(text, good, sizeof good);
+    for (int i = 0; i < 3; i++) {
+        rset_put64((uint8_t *)text + sizeof good + 16 * i, 30 - (uint64_t)i);
+        rset_put64((uint8_t *)text + sizeof good + 16 * i + 8, 0);
+    }
+    write_all(p, text, sizeof text, 2, sizeof good, 3);
+    assert_found(p, R, 2);
+    for (uint64_t n = 4; n != 0; n *= 2) {
+        write_all(p, text, sizeof text, 2, sizeof good, n);
+        assert_found(p, SHADOW, 3);
+    }
+    for (uint64_t second = 30; second <= 31; second++) {
+        rset_put64((uint8_t *)text + sizeof good + 16, second);
+        write_all(p, text, sizeof text, 2, sizeof good, 3);
+        assert_found(p, SHADOW, 3);
+    }
 }
 
 /* Neither followed nor written through: it is replaced. */
@@ -513,8 +647,11 @@ main(void)
         HERE(nothing_is_written_twice),
         HERE(new_redundancy_is_noted_durably),
         HERE(names_of_files_that_are_gone_are_dropped),
+        HERE(older_generations_are_listed_and_not_looked_for),
+        HERE(what_becomes_of_an_older_generation_is_noted),
         HERE(what_does_not_check_out_costs_a_listing),
         HERE(hostile_ones_are_refused),
+        HERE(hostile_lists_of_older_ones_are_refused),
         HERE(a_link_in_its_place_is_replaced),
         HERE(one_with_another_name_is_replaced_by_its_like),
         HERE(after_a_start_of_the_machine_it_is_only_a_hint),
