@@ -19,6 +19,7 @@ typedef struct keeping {
     const rset_evidence *ev;     /* of it */
     const rset_undo     *undo;   /* and what leads back to it */
     const rset_overlay  *update; /* of its redundancy file; NULL: another one takes its place */
+    bool                 noted;  /* the names file lists it already */
     rset_kept_names      to;
     char                *redundancy, *redo, *desc; /* that will protect it */
     rset_err            *err;
@@ -44,19 +45,24 @@ static rset_status
 note_names(const keeping *k)
 {
     const char *data[] = {k->to.data}, *beside[] = {k->redundancy, k->desc};
-    rset_status st = rset_names_note(k->local->dir, k->local->prefix, data, 1, k->err);
+    rset_status st = RSET_OK;
 
+    if (!k->noted)
+        st = rset_names_note(k->local->dir, k->local->prefix, data, 1, k->err);
     return st == RSET_OK ? rset_names_note(k->local->dir, k->to.prefix, beside, 2, k->err) : st;
 }
 
-/* What the same commit made before it came to something else. */
+/* What a commit that did not come to be has left of it. That is listed (N1), since before this one. */
 static rset_status
 clear(const keeping *k)
 {
     const char *const names[] = {k->to.data, k->to.back, k->redundancy, k->redo};
     rset_status       st = RSET_OK;
+    bool              listed = false;
 
-    for (size_t i = 0; st == RSET_OK && i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < k->ev->nkept && !listed; i++)
+        listed = k->ev->kept[i] == rset_evidence_generation(k->ev);
+    for (size_t i = 0; listed && st == RSET_OK && i < sizeof names / sizeof *names; i++)
         st = rset_dir_unlink(k->local->dir, names[i], k->err);
     return st;
 }
@@ -352,9 +358,11 @@ rset_kept_add(const rset_local *local, uint64_t *generation_out, rset_err *err)
 
 rset_status
 rset_kept_add_updated(const rset_local *local, const rset_evidence *was, const rset_undo *since,
-                      const rset_overlay *update, uint64_t *generation_out, rset_err *err)
+                      const rset_overlay *update, bool noted, uint64_t *generation_out,
+                      rset_err *err)
 {
-    keeping k = {.local = local, .ev = was, .undo = since, .update = update, .err = err};
+    keeping k = {
+        .local = local, .ev = was, .undo = since, .update = update, .noted = noted, .err = err};
 
     *generation_out = 0;
     return add_if_can(&k, generation_out);

@@ -23,9 +23,10 @@ enum { RSET_KEEP_ALL = INT32_MAX };
 rset_status rset_kept_add(const rset_local *local, uint64_t *generation_out, rset_err *err);
 
 /* The same where the commit changes the redundancy file in place: `was` is what the disk says of it, `since` what leads back to
- * that, and `update` what the commit changes. The disk is not looked at again. */
+ * that, and `update` what the commit changes. The disk is not looked at again. `noted`: the names file lists that generation by
+ * now (rset_names_note). */
 rset_status rset_kept_add_updated(const rset_local *local, const rset_evidence *was,
-                                  const rset_undo *since, const rset_overlay *update,
+                                  const rset_undo *since, const rset_overlay *update, bool noted,
                                   uint64_t *generation_out, rset_err *err);
 
 /* The commit did not come to be: removes what rset_kept_add has made. */

@@ -35,7 +35,8 @@ typedef struct protect {
     rset_file *claim; /* no other process protects files of these names meanwhile (names/claim.h) */
     struct stat *seen;   /* each data file when it was opened; NULL until then */
     struct stat  made;   /* what `out` was when it was complete */
-    uint64_t     kept;   /* the generation before, which got names of its own; 0: none */
+    bool         noted;  /* the names file lists the generation before as one that is kept */
+    uint64_t     kept;   /* that, which got names of its own; 0: none */
     rset_err     unkept; /* not RSET_OK: there was no space for it on this rank */
 } protect;
 

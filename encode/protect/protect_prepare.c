@@ -109,20 +109,40 @@ make_names(protect *p)
     return RSET_OK;
 }
 
-/* All that this protection may make is noted before it makes any of it, once. */
+/* The name of what it may keep of the generation before; NULL: nothing, or that is not known yet. */
+static char *
+name_kept(const protect *p)
+{
+    const rset_evidence *was = p->args->evidence;
+
+    return p->args->keep > 1 && p->local.nfiles == 1 && was != NULL && was->has_header
+               ? rset_kept_name(p->local.prefix, rset_evidence_generation(was))
+               : NULL;
+}
+
+/* All that this protection may make is noted before it makes any of it, once. Where there is no room for that, it may do without the
+ * generation before. */
 static rset_status
 note_names(protect *p)
 {
     const bool after = p->local.shadow != NULL || p->local.next != NULL;
     char      *shadow =
         after ? rset_name_of(RSET_NAME_SHADOW, p->local.prefix, p->args->desc.generation) : NULL;
-    const char *names[3] = {p->name, p->desc_name, shadow}; /* with that, a next journal */
-    rset_status st;
+    char       *kept = name_kept(p);
+    const char *names[4] = {p->name, p->desc_name, shadow}; /* with that, a next journal */
+    size_t      n = after ? 3 : 2;
+    rset_err    own = RSET_ERR_NONE;
+    rset_status st = RSET_OK;
 
+    names[n] = kept;
     if (after && shadow == NULL)
-        return rset_fail(p->err, RSET_NOMEM, "no memory to protect %s", p->local.prefix);
-    st = rset_names_note(p->local.dir, p->local.prefix, names, after ? 3 : 2, p->err);
+        st = rset_fail(p->err, RSET_NOMEM, "no memory to protect %s", p->local.prefix);
+    if (st == RSET_OK && kept != NULL)
+        p->noted = rset_names_note(p->local.dir, p->local.prefix, names, n + 1, &own) == RSET_OK;
+    if (st == RSET_OK && !p->noted)
+        st = rset_names_note(p->local.dir, p->local.prefix, names, n, p->err);
     free(shadow);
+    free(kept);
     return st;
 }
 

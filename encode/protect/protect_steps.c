@@ -134,7 +134,7 @@ keep_before(protect *p)
     if (p->args->keep <= 1 || p->args->aside)
         return RSET_OK;
     st = p->update ? rset_kept_add_updated(&p->local, p->args->evidence, p->since, &p->over,
-                                           &p->kept, &own)
+                                           p->noted, &p->kept, &own)
                    : rset_kept_add(&p->local, &p->kept, &own);
     return st == RSET_OK ? st : do_without(p, &own);
 }

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -260,6 +261,28 @@ one_was_removed_by_hand(void **state)
     lives_end(&w);
 }
 
+/* Somebody has given the files a second name: it is none of a generation that is kept, and nothing goes for it. */
+static void
+the_files_have_a_second_name(void **state)
+{
+    life w;
+
+    (void)state;
+    lives_begin_in_place(&w, &rset_scheme_xor, 1, 3, 1);
+    for (int r = 0; r < LIVES_RANKS; r++) {
+        char *data = strdup(job_data(&w.job, r));
+
+        assert_non_null(data);
+        assert_int_equal(link(data, path_of("%s/mine", w.job.ranks[r].dir)), 0);
+        free(data);
+    }
+    lives_change_in_place(&w, 3);
+    lives_assert_kept(&w);
+    assert_listed(&w, 2, 2);
+    lives_assert_all(&w, 1);
+    lives_end(&w);
+}
+
 static uint64_t
 another_boot(void)
 {
@@ -297,6 +320,7 @@ main(void)
         cmocka_unit_test(nor_where_the_oldest_goes),
         cmocka_unit_test(fewer_are_kept_from_now_on),
         cmocka_unit_test(one_was_removed_by_hand),
+        cmocka_unit_test(the_files_have_a_second_name),
         cmocka_unit_test(the_machine_was_started_again),
     };
 
