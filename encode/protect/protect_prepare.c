@@ -116,7 +116,7 @@ name_kept(const protect *p)
     const rset_evidence *was = p->args->evidence;
 
     return p->args->keep > 1 && p->local.nfiles == 1 && was != NULL && was->has_header
-               ? rset_kept_name(p->local.prefix, rset_evidence_generation(was))
+               ? rset_name_of(RSET_NAME_KEPT, p->local.prefix, rset_evidence_generation(was))
                : NULL;
 }
 
