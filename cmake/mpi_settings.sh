@@ -39,8 +39,7 @@ redset_mpi_settings() {
             export OMPI_MCA_reachable=${OMPI_MCA_reachable:-weighted} OMPI_MCA_shmem=${OMPI_MCA_shmem:-mmap}
             export OMPI_MCA_state=${OMPI_MCA_state:-hnp,app} OMPI_MCA_errmgr=${OMPI_MCA_errmgr:-default_hnp,default_app}
             export OMPI_MCA_schizo=${OMPI_MCA_schizo:-ompi,orte} OMPI_MCA_pmix=${OMPI_MCA_pmix:-ext3x}
-            # What ranks know of each other they are told; a shared memory for that is worth it on nodes with many of them.
-            export PMIX_MCA_gds=${PMIX_MCA_gds:-hash} PMIX_MCA_psec=${PMIX_MCA_psec:-native}
+            export PMIX_MCA_psec=${PMIX_MCA_psec:-native} # with gds=hash it is cheaper still, and dies more often in MPI_Finalize
             # One directory for all jobs of a user is removed by the job that ends last: where another one starts at that moment it
             # fails. In a test's own place (tests.cmake) it is never empty, so it stays.
             local jobs=${OMPI_MCA_orte_tmpdir_base:-} host

@@ -1,7 +1,6 @@
 /* test_decide.c: the decision (recover/decide.h) against what was promised (decide_promises.h), over all combinations that
  * four ranks can be in. */
 #include "decide_promises.h"
-#include "every.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -95,27 +94,17 @@ check_serial(const scene *s)
     keep_serial_promises(s);
 }
 
-/* Four kinds, no two the same: what any three of them come to is tried anyway. */
-static bool
-all_differ(const scene *s)
-{
-    return s->of[0] < s->of[1] && s->of[1] < s->of[2] && s->of[2] < s->of[3];
-}
-
-/* Calls then_do for all that four ranks can be in; whose rank it is makes no difference (unit.decide_merge). With EVERY=N
- * (every.h) for every Nth of those that all differ: then for each three kinds there are at once, and a sample of four. */
+/* Calls then_do for all that four ranks can be in; whose rank it is makes no difference (unit.decide_merge). */
 static void
 each_combination(void (*then_do)(scene *s))
 {
     scene s = {0};
-    int   nth = every_skip();
 
     for (s.of[0] = kinds; s.of[0] < kinds + KINDS; s.of[0]++)
         for (s.of[1] = s.of[0]; s.of[1] < kinds + KINDS; s.of[1]++)
             for (s.of[2] = s.of[1]; s.of[2] < kinds + KINDS; s.of[2]++)
                 for (s.of[3] = s.of[2]; s.of[3] < kinds + KINDS; s.of[3]++)
-                    if (!all_differ(&s) || nth++ % every_step() == 0)
-                        then_do(&s);
+                    then_do(&s);
 }
 
 static void
