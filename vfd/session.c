@@ -60,11 +60,23 @@ can_be_changed(const rset_session *session, rset_err *err)
                      session->path, why.text);
 }
 
+/* Others are to be asked, and cannot be. Who wants protection or an error is told before anything changes that the others have no part in. */
+static rset_status
+can_be_protected(const rset_session *session, rset_err *err)
+{
+    if (!session->config.required || session->no_team.status == RSET_OK)
+        return RSET_OK;
+    return rset_fail(err, session->no_team.status, "%s: cannot be opened for writing: %.900s",
+                     session->path, session->no_team.text);
+}
+
 static rset_status
 begin(rset_session *session, bool link, rset_err *err)
 {
     rset_status st = rset_session_look(session, err);
 
+    if (st == RSET_OK && session->mode == RSET_OPEN_UPDATE && session->evidence.any)
+        st = can_be_protected(session, err);
     if (st == RSET_OK && session->mode == RSET_OPEN_UPDATE && session->dir != NULL &&
         session->evidence.any)
         st = can_be_changed(session, err);
@@ -245,7 +257,9 @@ begin_to_settle(rset_session *session, rset_status why, bool in_step, rset_err *
 
     if (session->dir == NULL)
         return RSET_OK;
-    if (!rset_session_is_as_left(session)) { /* nor is it what all have closed: no label */
+    /* Not what all have closed, nor what a process alone has: no label, so that all go back to what was protected last. */
+    if (!rset_session_is_as_left(session) ||
+        (session->shadow == NULL && session->no_team.status != RSET_OK)) {
         session->journal = NULL;
         rset_journal_leave(journal);
         return RSET_OK;
