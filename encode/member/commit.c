@@ -4,6 +4,7 @@
 #include "delta.h"
 #include "names/claim.h"
 #include "names/names.h"
+#include "shadow.h"
 #include "siblings.h"
 
 #include <stdlib.h>
@@ -294,21 +295,17 @@ is_needed(const rset_local *local, const char *name, const rset_commit *stays)
            (kind == RSET_NAME_NEXT && stays->next && generation == stays->generation);
 }
 
-/* Does a program write it now? */
-static bool
-is_in_use(const rset_local *local, const char *name)
+/* *used_out: a program writes it now, so that it stays. */
+static rset_status
+forget_one(const rset_local *local, const char *name, bool *used_out, rset_err *err)
 {
-    rset_name  parsed;
-    uint64_t   generation = 0;
-    rset_file *file = NULL;
-    bool       in_use;
+    rset_name parsed;
+    uint64_t  generation = 0;
 
-    if (rset_name_classify(name, local->prefix, &parsed, &generation) != RSET_NAME_SHADOW)
-        return false;
-    in_use =
-        rset_file_open_update(local->dir, name, &file, NULL) == RSET_OK && !rset_file_guard(file);
-    rset_file_close(file, NULL);
-    return in_use;
+    *used_out = false;
+    return rset_name_classify(name, local->prefix, &parsed, &generation) == RSET_NAME_SHADOW
+               ? rset_shadow_remove(local->dir, name, used_out, err)
+               : rset_dir_unlink(local->dir, name, err);
 }
 
 /* What a rebuild that was cut short has left of the data files in other directories. They are not listed: the rank that the
@@ -343,7 +340,7 @@ is_kept(const rset_local *local, const char *name, const rset_commit *stays)
 {
     return is_called(name, stays->name) || is_called(name, stays->desc_name) ||
            is_called(name, local->shadow) || is_void_of(local, name, stays->name) ||
-           is_needed(local, name, stays) || is_in_use(local, name);
+           is_needed(local, name, stays);
 }
 
 rset_status
@@ -363,11 +360,10 @@ rset_commit_forget(const rset_local *local, const rset_commit *stays, rset_err *
     if (stays == NULL)
         stays = &nothing;
     for (size_t i = 0; i < names.n; i++) {
-        if (is_kept(local, names.at[i], stays)) {
-            kept++;
-            continue;
-        }
-        st = rset_dir_unlink(local->dir, names.at[i], err);
+        bool stays_there = is_kept(local, names.at[i], stays);
+
+        st = stays_there ? RSET_OK : forget_one(local, names.at[i], &stays_there, err);
+        kept += stays_there;
         first = first == RSET_OK ? st : first;
     }
     rset_names_free(&names);

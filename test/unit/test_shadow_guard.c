@@ -1,0 +1,163 @@
+/* Who removes shadow files that crashed runs left, and who begins to write one: neither takes it from under the other. */
+#include "image.h"
+#include "member/commit.h"
+#include "member/shadow.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { GENERATION = 77 };
+
+static struct {
+    char       *base, *name;
+    const char *data;
+    rset_local  local;
+    rset_status guarded; /* what came of the guard while it was removed; RSET_BUG: nobody tried */
+    bool        vanishes;
+} now;
+
+/* ---- calls in which the other one comes ---- */
+
+static bool
+is_shadow(const char *name)
+{
+    return strcmp(name, now.name) == 0;
+}
+
+/* The program has created it under its name just now, and takes the guard. */
+static int
+unlink_while_it_is_guarded(int dir, const char *name, int flags)
+{
+    rset_file *guard = NULL;
+    rset_err   err = RSET_ERR_NONE;
+
+    if (is_shadow(name)) {
+        now.guarded = rset_shadow_guard(&now.local, now.name, &guard, &err);
+        rset_file_close(guard, NULL);
+    }
+    return rset_sys_posix.unlinkat(dir, name, flags);
+}
+
+/* Another process has it before this one, and removes it. */
+static int
+guard_what_vanishes(int fd, rset_guard which, short type)
+{
+    if (now.vanishes)
+        assert_int_equal(unlink(path_of("%s/%s", now.base, now.name)), 0);
+    now.vanishes = false;
+    return rset_sys_posix.guard(fd, which, type);
+}
+
+/* ---- tests ---- */
+
+static int
+begin(void **state)
+{
+    static rset_sys sys;
+
+    (void)state;
+    now.base = scratch_make();
+    now.data = "f.h5";
+    now.name = rset_name_of(RSET_NAME_SHADOW, "f.h5.", GENERATION);
+    now.guarded = RSET_BUG;
+    now.local = (rset_local){.prefix = "f.h5.", .nfiles = 1, .names = &now.data};
+    assert_int_equal(rset_dir_open(now.base, false, &now.local.dir, NULL), RSET_OK);
+    write_file(path_of("%s/%s", now.base, now.data), (const uint8_t *)"old", 3);
+    write_file(path_of("%s/%s", now.base, now.name), (const uint8_t *)"", 0);
+    sys = rset_sys_posix;
+    sys.unlinkat = unlink_while_it_is_guarded;
+    sys.guard = guard_what_vanishes;
+    rset_sys_use(&sys);
+    return 0;
+}
+
+static int
+end(void **state)
+{
+    (void)state;
+    rset_sys_use(NULL);
+    rset_dir_close(now.local.dir);
+    remove_tree(now.base);
+    free(now.base);
+    free(now.name);
+    return 0;
+}
+
+/* By the next program, and by the next commit. */
+static void
+forget(bool by_commit)
+{
+    uint64_t      shadows[] = {GENERATION};
+    rset_evidence ev = {.shadows = shadows, .nshadows = 1};
+    rset_commit   other = {.generation = GENERATION + 1, .name = "", .desc_name = ""};
+    rset_err      err = RSET_ERR_NONE;
+
+    assert_int_equal(by_commit ? rset_commit_forget(&now.local, &other, &err)
+                               : rset_shadow_forget(&now.local, &ev, 0, NULL, &err),
+                     RSET_OK);
+}
+
+static void
+nobody_begins_to_write_what_is_removed(void **state)
+{
+    (void)state;
+    forget(false);
+    assert_int_equal(now.guarded, RSET_BUSY);
+    assert_false(rset_dir_has_file(now.local.dir, now.name));
+}
+
+static void
+nor_what_a_commit_removes(void **state)
+{
+    (void)state;
+    forget(true);
+    assert_int_equal(now.guarded, RSET_BUSY);
+    assert_false(rset_dir_has_file(now.local.dir, now.name));
+}
+
+static void
+what_is_written_stays(void **state)
+{
+    rset_file *guard = NULL;
+
+    (void)state;
+    assert_int_equal(rset_shadow_guard(&now.local, now.name, &guard, NULL), RSET_OK);
+    forget(false);
+    forget(true);
+    assert_int_equal(now.guarded, RSET_BUG);
+    assert_true(rset_dir_has_file(now.local.dir, now.name));
+    rset_file_close(guard, NULL);
+}
+
+/* What it would write would have no name, and be lost. */
+static void
+who_comes_too_late_is_told(void **state)
+{
+    rset_file *guard = NULL;
+    rset_err   err = RSET_ERR_NONE;
+
+    (void)state;
+    now.vanishes = true;
+    assert_int_equal(rset_shadow_guard(&now.local, now.name, &guard, &err), RSET_BUSY);
+    assert_non_null(strstr(err.text, "removed it before it was written"));
+    rset_file_close(guard, NULL);
+}
+
+int
+main(void)
+{
+#define HERE(test) cmocka_unit_test_setup_teardown(test, begin, end)
+    const struct CMUnitTest tests[] = {
+        HERE(nobody_begins_to_write_what_is_removed),
+        HERE(nor_what_a_commit_removes),
+        HERE(what_is_written_stays),
+        HERE(who_comes_too_late_is_told),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
