@@ -1,5 +1,5 @@
 /* test_vfd_no_team.c: the driver on a rank that has no memory to find out with whom its file is protected, so that it cannot ask them.
- * It changes nothing that the others have no part in; or what it has changed is taken back when all ranks next open their files. */
+ * It changes nothing that the others have no part in; or what it has changed is rolled back when all ranks next open their files. */
 #include "H5FDredset.h"
 #include "image.h"
 #include "job.h"
@@ -155,7 +155,7 @@ who_wants_protection_changes_nothing(void **state)
 
 /* Else there would be a new file of one rank among the old ones of the others. */
 static void
-what_it_has_changed_is_taken_back(void **state)
+what_it_has_changed_is_rolled_back(void **state)
 {
     world *w = *state;
 
@@ -169,7 +169,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(who_wants_protection_changes_nothing, begin, end),
-        cmocka_unit_test_setup_teardown(what_it_has_changed_is_taken_back, begin, end),
+        cmocka_unit_test_setup_teardown(what_it_has_changed_is_rolled_back, begin, end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
