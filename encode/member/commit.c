@@ -303,9 +303,13 @@ forget_one(const rset_local *local, const char *name, bool *used_out, rset_err *
     uint64_t  generation = 0;
 
     *used_out = false;
-    return rset_name_classify(name, local->prefix, &parsed, &generation) == RSET_NAME_SHADOW
-               ? rset_shadow_remove(local->dir, name, used_out, err)
-               : rset_dir_unlink(local->dir, name, err);
+    switch (rset_name_classify(name, local->prefix, &parsed, &generation)) {
+    case RSET_NAME_SHADOW:
+        return rset_guarded_remove(local->dir, name, RSET_GUARD_WRITTEN, used_out, err);
+    case RSET_NAME_HALF:
+        return rset_guarded_remove(local->dir, name, RSET_GUARD_CHANGED, used_out, err);
+    default: return rset_dir_unlink(local->dir, name, err);
+    }
 }
 
 /* What a rebuild that was cut short has left of the data files in other directories. They are not listed: the rank that the

@@ -32,69 +32,6 @@ rset_journal_free(rset_journal *j)
     free(j);
 }
 
-rset_status
-rset_journal_write_head(rset_journal *j, rset_err *err)
-{
-    rset_status st;
-
-    j->head.sequence++;
-    st = rset_undo_write_head(j->file, &j->head, err);
-    return st == RSET_OK ? rset_file_sync(j->file, err) : st;
-}
-
-static rset_status
-create(rset_journal *j, const char *begun, rset_err *err)
-{
-    rset_access access = RSET_ACCESS_OWNER; /* where there is nothing to keep */
-    rset_status st;
-
-    (void)rset_file_access(j->dir, j->data, &access);
-    st = rset_file_create(j->dir, begun, &access, &j->file, err);
-
-    if (st == RSET_OK)
-        st = rset_journal_lock(j->file, err);
-    if (st == RSET_OK)
-        st = rset_journal_write_head(j, err);
-    if (st == RSET_OK)
-        st = rset_journal_check_name(j, err);
-    if (st == RSET_OK)
-        st = rset_dir_rename(j->dir, begun, j->name, err);
-    if (st == RSET_OK)
-        return RSET_OK;
-    if (j->file != NULL)
-        (void)rset_dir_unlink(j->dir, begun, NULL);
-    rset_file_close(j->file, NULL);
-    j->file = NULL;
-    return st;
-}
-
-/* Where there is no room for it, that of the names file will do: without one the directory is listed (N1). */
-static rset_status
-create_somehow(rset_journal *j, const char *prefix, const char *begun, rset_err *err)
-{
-    const rset_undo_head head = j->head;
-    rset_err             own = RSET_ERR_NONE;
-    rset_status          st = create(j, begun, &own);
-
-    if (st == RSET_OK || !rset_err_lacks_room(&own))
-        return st == RSET_OK ? st : rset_fail_as(err, &own);
-    st = rset_names_forget(j->dir, prefix, err);
-    j->head = head;
-    return st == RSET_OK ? create(j, begun, err) : st;
-}
-
-rset_status
-rset_journal_create(rset_journal *j, const char *prefix, rset_err *err)
-{
-    char       *begun = rset_join_names(prefix, RSET_NAME_BEGUN);
-    rset_status st = begun != NULL
-                         ? create_somehow(j, prefix, begun, err)
-                         : rset_fail(err, RSET_NOMEM, "no memory to keep what %s was", j->data);
-
-    free(begun);
-    return st;
-}
-
 /* The last program to change the file has closed it, or died while it wrote an entry: new entries take the place of what
  * follows the last good one. */
 static rset_status

@@ -94,8 +94,9 @@ forget_one(const rset_local *local, uint64_t generation, bool *gone, rset_err *e
 {
     char       *name = rset_name_of(RSET_NAME_SHADOW, local->prefix, generation);
     bool        used = false;
-    rset_status st =
-        name != NULL ? rset_shadow_remove(local->dir, name, &used, err) : no_memory(local, err);
+    rset_status st = name != NULL
+                         ? rset_guarded_remove(local->dir, name, RSET_GUARD_WRITTEN, &used, err)
+                         : no_memory(local, err);
 
     *gone = *gone && st == RSET_OK && !used;
     free(name);

@@ -27,9 +27,10 @@ rset_status rset_shadow_guard(const rset_local *local, const char *name, rset_fi
 rset_status rset_shadow_rename(const rset_local *local, uint64_t generation, char **name_out,
                                rset_err *err);
 
-/* Removes the shadow file of that name, unless a program is writing it: *used_out. One that begins to write it meanwhile gets no guard.
- * RSET_IO. Local. */
-rset_status rset_shadow_remove(rset_dir *dir, const char *name, bool *used_out, rset_err *err);
+/* Removes a file that a crashed run has left, unless a program has that guard of it: *used_out. One that asks for the guard meanwhile does
+ * not get it before the file is gone. RSET_IO. Local. */
+rset_status rset_guarded_remove(rset_dir *dir, const char *name, rset_guard guard, bool *used_out,
+                                rset_err *err);
 
 /* Removes shadow files that nobody writes, but for that of generation `keep`. *gone_out, which may be NULL: there is no
  * other one now. */

@@ -1,19 +1,6 @@
-/* shadow_guard.c: who writes a shadow file, and who removes one that a crashed run left: only one of them has its guard. See shadow.h. */
+/* shadow_guard.c: who writes a shadow file, or begins an undo journal, and who removes one that a crashed run left: only one of them has its
+ * guard. See shadow.h. */
 #include "shadow.h"
-
-/* Whoever removes a shadow file has the guard until it is gone: who gets that afterwards sees it here. */
-static bool
-has_its_name(const rset_local *local, const char *name, rset_file *file)
-{
-    const rset_identity there = rset_dir_identity(local->dir, name);
-    rset_identity       is;
-    struct stat         sb;
-
-    if (rset_file_stat(file, &sb, NULL) != RSET_OK)
-        return false;
-    is = rset_identity_of(&sb);
-    return rset_identity_same(&there, &is);
-}
 
 rset_status
 rset_shadow_guard(const rset_local *local, const char *name, rset_file **guard_out, rset_err *err)
@@ -23,7 +10,8 @@ rset_shadow_guard(const rset_local *local, const char *name, rset_file **guard_o
     if (st == RSET_OK && !rset_file_guard(*guard_out))
         st = rset_fail(err, RSET_BUSY, "%s: is being written by another process",
                        rset_file_path(*guard_out));
-    if (st == RSET_OK && !has_its_name(local, name, *guard_out))
+    if (st == RSET_OK &&
+        !rset_file_has_name(local->dir, name, *guard_out)) /* while who removed it had the guard */
         st = rset_fail(err, RSET_BUSY,
                        "%s: another process has removed it before it was written, as left by one "
                        "that died; create the file again",
@@ -32,14 +20,15 @@ rset_shadow_guard(const rset_local *local, const char *name, rset_file **guard_o
 }
 
 rset_status
-rset_shadow_remove(rset_dir *dir, const char *name, bool *used_out, rset_err *err)
+rset_guarded_remove(rset_dir *dir, const char *name, rset_guard guard, bool *used_out,
+                    rset_err *err)
 {
     rset_file  *file = NULL;
     rset_err    ignored = RSET_ERR_NONE;
     rset_status st = RSET_OK;
 
-    *used_out =
-        rset_file_open_update(dir, name, &file, &ignored) == RSET_OK && !rset_file_guard(file);
+    *used_out = rset_file_open_update(dir, name, &file, &ignored) == RSET_OK &&
+                !rset_file_guard_as(file, guard, true);
     if (!*used_out)
         st = rset_dir_unlink(dir, name, err);
     rset_file_close(file, NULL);

@@ -1,6 +1,7 @@
-/* Who removes shadow files that crashed runs left, and who begins to write one: neither takes it from under the other. */
+/* Who removes shadow files and journals that crashed runs left, and who begins to write one: neither takes it from under the other. */
 #include "image.h"
 #include "member/commit.h"
+#include "member/journal.h"
 #include "member/shadow.h"
 
 #include <setjmp.h>
@@ -11,6 +12,8 @@
 
 #include <cmocka.h>
 
+#define BEGUN "f.h5.redset.journal.begun"
+
 enum { GENERATION = 77 };
 
 static struct {
@@ -19,6 +22,7 @@ static struct {
     rset_local  local;
     rset_status guarded; /* what came of the guard while it was removed; RSET_BUG: nobody tried */
     bool        vanishes;
+    int         renames; /* of what is begun, until it does not vanish before */
 } now;
 
 /* ---- calls in which the other one comes ---- */
@@ -53,6 +57,14 @@ guard_what_vanishes(int fd, rset_guard which, short type)
     return rset_sys_posix.guard(fd, which, type);
 }
 
+static int
+rename_what_vanishes(int from_dir, const char *from, int to_dir, const char *to)
+{
+    if (strcmp(from, BEGUN) == 0 && now.renames-- > 0)
+        assert_int_equal(unlink(path_of("%s/%s", now.base, from)), 0);
+    return rset_sys_posix.renameat(from_dir, from, to_dir, to);
+}
+
 /* ---- tests ---- */
 
 static int
@@ -72,6 +84,8 @@ begin(void **state)
     sys = rset_sys_posix;
     sys.unlinkat = unlink_while_it_is_guarded;
     sys.guard = guard_what_vanishes;
+    sys.renameat = rename_what_vanishes;
+    now.renames = 0;
     rset_sys_use(&sys);
     return 0;
 }
@@ -148,6 +162,41 @@ who_comes_too_late_is_told(void **state)
     rset_file_close(guard, NULL);
 }
 
+/* A program that has begun a journal holds its lock. */
+static void
+a_journal_that_is_begun_stays(void **state)
+{
+    rset_file *file = NULL;
+
+    (void)state;
+    write_file(path_of("%s/" BEGUN, now.base), "", 0);
+    assert_int_equal(rset_file_open_update(now.local.dir, BEGUN, &file, NULL), RSET_OK);
+    assert_true(rset_file_guard_as(file, RSET_GUARD_CHANGED, true));
+    forget(true);
+    assert_true(rset_dir_has_file(now.local.dir, BEGUN));
+    rset_file_close(file, NULL);
+    forget(true);
+    assert_false(rset_dir_has_file(now.local.dir, BEGUN));
+}
+
+/* Before it had that. */
+static void
+one_that_vanishes_is_begun_again(void **state)
+{
+    rset_evidence ev = {0};
+    rset_journal *j = NULL;
+    rset_err      err = RSET_ERR_NONE;
+
+    (void)state;
+    now.renames = 2;
+    if (rset_journal_begin_first(&now.local, &ev, &j, &err) != RSET_OK)
+        fail_msg("%s", err.text);
+    assert_true(now.renames < 0);
+    assert_true(rset_dir_has_file(now.local.dir, "f.h5.redset.journal"));
+    rset_journal_leave(j);
+    rset_evidence_free(&ev);
+}
+
 int
 main(void)
 {
@@ -157,6 +206,8 @@ main(void)
         HERE(nor_what_a_commit_removes),
         HERE(what_is_written_stays),
         HERE(who_comes_too_late_is_told),
+        HERE(a_journal_that_is_begun_stays),
+        HERE(one_that_vanishes_is_begun_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
