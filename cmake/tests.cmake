@@ -71,9 +71,9 @@ endif()
 # Tests of more than some 15 s of which a shorter one looks at the same rooms. Of each kind at least one stays.
 set(rset_long "^(unit[.](golden_sets|engine_(faults|damage|update|update_ends)|comm_peers|no_memory_jobs|rendezvous_(late|missing)"
     "|vfd_faults|replicas_faults|step_dirs|readers)|hang[.]hang"
-    "|vfd[.](odd|async|finalize|generations|mixture|opens|outside|rename|series|sources|start_over)"
-    "|cluster[.](loss|moved_anew|moved_older|moved_one_name|tool)|tool[.](scavenge|states)|bench[.]short"
-    "|install[.]mpich|sweep[.](flip|power|io|scavenge|second)|mpi[.].*(missing|never|speed))$")
+    "|vfd[.](odd|async|finalize|generation_list|generations|mixture|opens|outside|rename|series|sources|start_over)"
+    "|cluster[.](back|loss|root_kept|moved_anew|moved_older|moved_one_name|tool)|tool[.](scavenge|states)|bench[.]short"
+    "|install[.]mpich|sweep[.](flip|power|io|scavenge|second|soak)|mpi[.].*(missing|never|speed))$")
 list(JOIN rset_long "" rset_long)
 
 # What a test takes of the N of `ctest -j N` (test/run.sh: two for each core, and one for each lane). What computes, on
