@@ -1,6 +1,7 @@
 /* located.c: see located.h. */
 #include "located.h"
 
+#include "member/kept.h"
 #include "rendezvous/rendezvous.h"
 
 #include <limits.h>
@@ -248,6 +249,8 @@ look_at(const search *s, rset_located *one, bool *use_out)
     *use_out = st == RSET_OK && one->evidence.has_header &&
                (s->at->alone || !one->evidence.undo.busy) && is_of_its_rank(one);
     st = accept(s, st, &own);
+    if (*use_out && s->at->any_generation) /* a names file lists them without a look */
+        rset_kept_look(&(rset_local){.dir = s->dir, .prefix = one->prefix}, &one->evidence);
     if (*use_out)
         st = name_data(one, &one->evidence.header.infos[0], s->err);
     if (*use_out && st == RSET_OK)

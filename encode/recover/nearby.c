@@ -35,14 +35,14 @@ generations_of(const rset_located *found, rset_generations *out, rset_err *err)
     rset_dir      *dir = NULL;
     rset_evidence  main = {0};
     rset_status    st = rset_name_main(found->base, &of, &prefix, err);
+    const bool     older = st == RSET_OK && strcmp(found->base, of) != 0;
 
-    if (st == RSET_OK && rset_dir_open(rset_dir_path(found->dir), false, &dir, NULL) == RSET_OK) {
+    if (older && rset_dir_open(rset_dir_path(found->dir), false, &dir, NULL) == RSET_OK) {
         (void)rset_survey_one(dir, prefix, of, &main, NULL);
         rset_kept_look(&(rset_local){.dir = dir, .prefix = prefix}, &main);
     }
-    rset_generations_of(&main, out);
-    if (st == RSET_OK && strcmp(found->base, of) != 0 &&
-        (out->published == 0 || rset_generation_newer(out->published, g)))
+    rset_generations_of(older ? &main : &found->evidence, out);
+    if (older && (out->published == 0 || rset_generation_newer(out->published, g)))
         rset_generations_add(out, g); /* also where its data file is lost */
     rset_evidence_free(&main);
     rset_dir_close(dir);
