@@ -6,8 +6,7 @@
 #include "H5FDredset.h"
 #include "alloc.h"
 #include "every.h"
-#include "image.h"
-#include "job.h"
+#include "vfd_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +24,7 @@
 
 #include <cmocka.h>
 
-enum { RANKS = 3, VALUES = 3000, OLD = 1000000, NEW = 2000000 };
+enum { OLD = 1000000, NEW = 2000000 };
 enum { PATIENCE = 20, MOST = 2000, HURRY = 1000, TOLD = 100 };
 
 /* What a child tells of what it read or did. */
@@ -162,30 +161,6 @@ memory_fails(void)
 
 /* ---- what is done with the file ---- */
 
-static void
-values(int *to, int from)
-{
-    for (int i = 0; i < VALUES; i++)
-        to[i] = from + i;
-}
-
-static bool
-write_values(hid_t file, int from)
-{
-    const hsize_t n = VALUES;
-    int           data[VALUES];
-    hid_t         space = H5Screate_simple(1, &n, NULL), set;
-    bool          ok;
-
-    values(data, from);
-    set = H5Lexists(file, "d", H5P_DEFAULT) > 0
-              ? H5Dopen2(file, "d", H5P_DEFAULT)
-              : H5Dcreate2(file, "d", H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    ok = set >= 0 && H5Dwrite(set, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0;
-    H5Sclose(space);
-    return set >= 0 && H5Dclose(set) >= 0 && ok;
-}
-
 static verdict
 read_values(hid_t file)
 {
@@ -254,13 +229,6 @@ static const struct operation {
 enum { OPERATIONS = sizeof operations / sizeof *operations };
 
 /* ---- files, children ---- */
-
-typedef struct scene {
-    char *base;
-    job   j;
-    image image;
-    char *paths[RANKS];
-} scene;
 
 static verdict
 in_child(verdict (*run)(const char *path), const char *path, const char *what)
@@ -372,17 +340,7 @@ set_up(void **state)
     assert_true(shared != MAP_FAILED);
     s->base = scratch_make();
     make_lists(s->base);
-    job_init(&s->j, s->base, RANKS, &rset_scheme_xor, 1, RANKS);
-    for (int r = 0; r < RANKS; r++) {
-        hid_t file;
-
-        s->paths[r] = strdup(path_of("%s/%s", s->j.ranks[r].dir, s->j.ranks[r].names[0]));
-        s->j.ranks[r].path = s->paths[r];
-        file = H5Fcreate(s->paths[r], H5F_ACC_TRUNC, H5P_DEFAULT, sec2);
-        assert_true(file >= 0 && write_values(file, OLD) && H5Fclose(file) >= 0);
-    }
-    assert_int_equal(job_protect(&s->j), RSET_OK);
-    s->image = image_take(s->base);
+    scene_begin(s, sec2, OLD);
     *state = s;
     return 0;
 }
@@ -390,17 +348,7 @@ set_up(void **state)
 static int
 tear_down(void **state)
 {
-    scene *s = *state;
-
-    for (int r = 0; r < RANKS; r++) {
-        s->j.ranks[r].path = NULL;
-        free(s->paths[r]);
-    }
-    remove_tree(s->base);
-    free(s->base);
-    image_free(&s->image);
-    job_free(&s->j);
-    free(s);
+    scene_end(*state);
     return 0;
 }
 

@@ -1,9 +1,8 @@
 /* test_vfd_no_team.c: the driver on a rank that has no memory to find out with whom its file is protected, so that it cannot ask them.
  * It changes nothing that the others have no part in; or what it has changed is rolled back when all ranks next open their files. */
 #include "H5FDredset.h"
-#include "image.h"
-#include "job.h"
 #include "team.h"
+#include "vfd_files.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -16,7 +15,6 @@
 
 #include <cmocka.h>
 
-enum { RANKS = 3, VALUES = 3000 };
 enum { REFUSED = 100, NOT_CLOSED, CLOSED }; /* what a program comes to: exit statuses */
 
 rset_status __wrap_rset_team_find(const rset_config *config, rset_team **team_out, rset_err *err);
@@ -40,25 +38,6 @@ list_of(bool required)
     config.required = required;
     assert_true(H5Pset_fapl_redset(fapl, &config) >= 0);
     return fapl;
-}
-
-static bool
-write_values(hid_t file, int from)
-{
-    const hsize_t n = VALUES;
-    const hid_t   space = H5Screate_simple(1, &n, NULL);
-    int           data[VALUES];
-    hid_t         set;
-    bool          ok;
-
-    for (int i = 0; i < VALUES; i++)
-        data[i] = from + i;
-    set = H5Lexists(file, "d", H5P_DEFAULT) > 0
-              ? H5Dopen2(file, "d", H5P_DEFAULT)
-              : H5Dcreate2(file, "d", H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    ok = set >= 0 && H5Dwrite(set, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0;
-    H5Sclose(space);
-    return set >= 0 && H5Dclose(set) >= 0 && ok;
 }
 
 static int
@@ -89,79 +68,53 @@ run(const char *path, bool required)
     return WEXITSTATUS(status);
 }
 
-typedef struct world {
-    char *base, *paths[RANKS];
-    job   j;
-    image image;
-} world;
-
 static int
 begin(void **state)
 {
-    world *w = calloc(1, sizeof *w);
+    scene *s = calloc(1, sizeof *s);
 
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    w->base = scratch_make();
-    job_init(&w->j, w->base, RANKS, &rset_scheme_xor, 1, RANKS);
-    for (int r = 0; r < RANKS; r++) {
-        hid_t file;
-
-        w->paths[r] = strdup(path_of("%s/%s", w->j.ranks[r].dir, w->j.ranks[r].names[0]));
-        w->j.ranks[r].path = w->paths[r];
-        file = H5Fcreate(w->paths[r], H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-        assert_true(file >= 0 && write_values(file, 1) && H5Fclose(file) >= 0);
-    }
-    assert_int_equal(job_protect(&w->j), RSET_OK);
-    w->image = image_take(w->base);
-    *state = w;
+    s->base = scratch_make();
+    scene_begin(s, H5P_DEFAULT, 1);
+    *state = s;
     return 0;
 }
 
 static int
 end(void **state)
 {
-    world *w = *state;
-
-    for (int r = 0; r < RANKS; r++) {
-        w->j.ranks[r].path = NULL;
-        free(w->paths[r]);
-    }
-    remove_tree(w->base);
-    free(w->base);
-    image_free(&w->image);
-    job_free(&w->j);
-    free(w);
+    scene_end(*state);
     return 0;
 }
 
 static void
-assert_data(const world *w)
+assert_data(const scene *s)
 {
     char why[1024];
 
     for (int r = 0; r < RANKS; r++)
-        if (!image_same(&w->image, w->base, w->paths[r] + strlen(w->base) + 1, IMAGE_CONTENT, why))
+        if (!image_same(&s->image, s->base, s->paths[r] + strlen(s->base) + 1, IMAGE_CONTENT, why))
             fail_msg("%s", why);
 }
 
 static void
 who_wants_protection_changes_nothing(void **state)
 {
-    const world *w = *state;
+    const scene *s = *state;
 
-    assert_int_equal(run(w->paths[0], true), REFUSED);
-    assert_data(w);
+    assert_int_equal(run(s->paths[0], true), REFUSED);
+    assert_data(s);
 }
 
 /* Else there would be a new file of one rank among the old ones of the others. */
 static void
 what_it_has_changed_is_rolled_back(void **state)
 {
-    world *w = *state;
+    scene *s = *state;
 
-    assert_int_equal(run(w->paths[0], false), CLOSED); /* with a warning */
-    assert_int_equal(job_recover(&w->j), RSET_OK);
-    assert_data(w);
+    assert_int_equal(run(s->paths[0], false), CLOSED); /* with a warning */
+    assert_int_equal(job_recover(&s->j), RSET_OK);
+    assert_data(s);
 }
 
 int
