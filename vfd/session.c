@@ -60,7 +60,8 @@ can_be_changed(const rset_session *session, rset_err *err)
                      session->path, why.text);
 }
 
-/* Others are to be asked, and cannot be. Who wants protection or an error is told before anything changes that the others have no part in. */
+/* A rank that cannot ask the others cannot protect its file: with required=yes the open fails, before anything changes that the others have no
+ * part in. */
 static rset_status
 can_be_protected(const rset_session *session, rset_err *err)
 {
@@ -257,7 +258,7 @@ begin_to_settle(rset_session *session, rset_status why, bool in_step, rset_err *
 
     if (session->dir == NULL)
         return RSET_OK;
-    /* Not what all have closed, nor what a process alone has: no label, so that all go back to what was protected last. */
+    /* The label of a step is for files that all have closed in it, that of one rank for a process alone. Without one all roll back. */
     if (!rset_session_is_as_left(session) ||
         (session->shadow == NULL && session->no_team.status != RSET_OK)) {
         session->journal = NULL;

@@ -154,7 +154,7 @@ put_group(rset_tree *tree, const rset_header *h)
     return ok;
 }
 
-/* Of `known` infos, beginning with its own; of the others only which members they are of. */
+/* The header says all of its first `known` infos, the first of which is its own, and of the others only which members they are of. */
 static bool
 put_header(rset_tree *tree, const rset_header *h, int known, bool extra)
 {

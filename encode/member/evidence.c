@@ -206,7 +206,7 @@ rset_set_void(rset_dir *dir, rset_evidence *ev, bool is_void, rset_err *err)
     return RSET_OK;
 }
 
-/* Of the redundancy file: these bits become others. */
+/* The bits `from` of the redundancy file's mark become the bits `to`. */
 static void
 change_mark(const rset_local *local, const rset_evidence *ev, uint64_t from, uint64_t to)
 {

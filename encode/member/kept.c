@@ -52,7 +52,7 @@ note_names(const keeping *k)
     return st == RSET_OK ? rset_names_note(k->local->dir, k->to.prefix, beside, 2, k->err) : st;
 }
 
-/* What a commit that did not come to be has left of it. That is listed (N1), since before this one. */
+/* Removes what a commit that did not come to be has left under these names. The names file has listed it since then (N1). */
 static rset_status
 clear(const keeping *k)
 {
@@ -370,7 +370,7 @@ rset_kept_add_updated(const rset_local *local, const rset_evidence *was, const r
 
 /* ---- removing ---- */
 
-/* What another user has put under that name is nothing of ours (N7). */
+/* Removes the file of that name, unless it is another user's (N7). */
 static rset_status
 unlink_own(const rset_local *local, const char *name, rset_err *err)
 {
@@ -420,7 +420,7 @@ rset_kept_drop(const rset_local *local, uint64_t generation, rset_err *err)
     return st == RSET_OK ? rset_kept_take_back(local, generation, err) : st;
 }
 
-/* What has the name may have another one as well: else none that is kept is the same file. */
+/* Does the data file have a second name? Only then can a generation that is kept be the same file. */
 static bool
 has_another_name(const rset_local *local)
 {

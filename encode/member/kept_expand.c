@@ -261,7 +261,7 @@ expand_once(const rset_local *of, uint64_t generation, bool last, bool *again_ou
     rset_status   st = rset_survey_local(of, &ev, err);
 
     *again_out = false;
-    /* Those as new as the newest were left by a commit that did not come to be. */
+    /* A generation that is as new as the newest was left by a commit that did not come to be: it is passed over. */
     for (size_t i = 0; i < ev.nkept && !rset_generation_newer(generation, ev.kept[i]); i++)
         if ((!ev.has_header || rset_generation_newer(rset_evidence_generation(&ev), ev.kept[i])) &&
             rset_kept_is_there(of, ev.kept[i]))

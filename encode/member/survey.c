@@ -293,7 +293,8 @@ add_generation(uint64_t **list, size_t *n, uint64_t generation, rset_err *err)
     return RSET_OK;
 }
 
-/* Those that the names file lists, or whose names were found, in either form: while one is made whole it has both. */
+/* Adds the older generations that the names file lists to those whose names were found. Each is there once, also while it is made whole
+ * and has names of both forms. */
 static rset_status
 take_older(const rset_names *names, rset_evidence *ev, rset_err *err)
 {

@@ -274,7 +274,7 @@ rset_names_list(rset_dir *dir, const char *prefix, rset_names *out, rset_err *er
     return rset_names_known(dir, prefix, true, out, err);
 }
 
-/* What is listed of older generations, which was not looked at, is believed as the rest of the list is. */
+/* The list of older generations is believed, as the rest of the names file is: nobody has looked whether they are there. */
 static void
 take_older(rset_names *to, rset_stems *stems)
 {

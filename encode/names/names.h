@@ -47,7 +47,7 @@ typedef enum {
     RSET_NAME_OTHER
 } rset_name_kind;
 
-/* Of which generation of the data file a name is. */
+/* A name is of one of these generations of the data file. */
 typedef enum {
     RSET_ROLE_OWN,   /* of that which counts, or is being written */
     RSET_ROLE_OLDER, /* of one that is kept */
@@ -67,7 +67,7 @@ rset_name_kind rset_name_classify(const char *name, const char *prefix, rset_nam
 
 /* New strings; NULL without memory. */
 char *rset_join_names(const char *first, const char *second);
-/* What a generation has that name for; of kinds whose names say one. */
+/* Makes the name that a file of this kind and generation has. Kinds whose names say no generation are not asked for. */
 char *rset_name_of(rset_name_kind kind, const char *prefix, uint64_t generation);
 /* The name of a redundancy or descriptor file without a suffix of ours. */
 char *rset_bare_name(const char *name);
@@ -152,7 +152,8 @@ typedef struct rset_names {
  * no data file either (limitations.md). RSET_IO, RSET_NOMEM; *out is to be freed in any case. */
 rset_status rset_names_find(rset_dir *dir, const char *prefix, const char *data, rset_names *out,
                             rset_err *err);
-/* The same, and looks for older generations as for all others: out->older is empty. Takes time in proportion to their number. */
+/* rset_names_find that looks for the names of older generations, too, so that out->older is empty. It takes time in proportion to
+ * their number. */
 rset_status rset_names_find_all(rset_dir *dir, const char *prefix, const char *data,
                                 rset_names *out, rset_err *err);
 /* The same by listing the directory. */

@@ -16,7 +16,7 @@
 
 enum { RSET_GENERATION_DIGITS = 16 };
 
-/* What comes before a suffix, after the prefix. */
+/* A name is a prefix, one of these, and a suffix. */
 enum {
     RSET_AFTER_REDUNDANCY = 1, /* name of a redundancy file */
     RSET_AFTER_DESC = 2,       /* name of a descriptor file */

@@ -165,9 +165,10 @@ retire(protect *p)
 {
     const uint64_t now = p->args->desc.generation;
     const int      missing = p->unkept.status != RSET_OK;
+    const bool     none = p->args->keep == 1 && p->update && p->args->evidence->nkept == 0;
     rset_err       ignored = RSET_ERR_NONE;
 
-    if (p->args->keep > 1 || (p->args->keep == 1 && !(p->update && p->args->evidence->nkept == 0)))
+    if (p->args->keep > 0 && !none)
         (void)rset_kept_retire(&p->local, now, p->args->keep - missing, &ignored);
     if (p->args->aside_before && !p->args->aside)
         (void)rset_lost_forget(&p->local, &ignored);
