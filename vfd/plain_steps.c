@@ -106,10 +106,11 @@ rset_plain_protect(rset_plain *p, rset_status before, rset_err *err)
 static const char *
 what_was_done(const rset_outcome *outcome)
 {
-    if (!outcome->replaced || outcome->action == RSET_ACTION_NOTHING)
+    if (!outcome->replaced || rset_outcome_action(outcome) == RSET_ACTION_NOTHING)
         return "";
-    return outcome->action == RSET_ACTION_UNDO ? "rolled back to what was protected last"
-                                               : "lost or damaged: rebuilt";
+    return rset_outcome_action(outcome) == RSET_ACTION_UNDO
+               ? "rolled back to what was protected last"
+               : "lost or damaged: rebuilt";
 }
 
 /* What concerns this rank's files is said by this rank, what concerns all by the first. */

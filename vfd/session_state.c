@@ -104,7 +104,7 @@ rset_session_count(rset_session *session, rset_count what)
 void
 rset_session_count_outcome(rset_session *session, const rset_outcome *outcome)
 {
-    if (outcome->replaced && outcome->action == RSET_ACTION_REBUILD)
+    if (outcome->replaced && rset_outcome_action(outcome) == RSET_ACTION_REBUILD)
         rset_session_count(session, RSET_COUNT_REBUILT);
     else if (session->content_is == RSET_CONTENT_IS_VERIFIED)
         rset_session_count(session, RSET_COUNT_VERIFIED);
@@ -113,11 +113,11 @@ rset_session_count_outcome(rset_session *session, const rset_outcome *outcome)
 rset_did
 rset_session_did(const rset_outcome *outcome)
 {
-    if (outcome->replaced && outcome->action == RSET_ACTION_UNDO)
+    if (outcome->replaced && rset_outcome_action(outcome) == RSET_ACTION_UNDO)
         return RSET_DID_BACK;
     if (outcome->forward)
         return RSET_DID_FORWARD;
-    if (outcome->replaced && outcome->action == RSET_ACTION_REBUILD)
+    if (outcome->replaced && rset_outcome_action(outcome) == RSET_ACTION_REBUILD)
         return RSET_DID_REBUILD;
     if (outcome->moved_from[0] == '\0')
         return RSET_DID_NOTHING;

@@ -7,11 +7,12 @@
 static const char *
 what_was_done(const rset_outcome *outcome)
 {
-    if (!outcome->replaced || outcome->action == RSET_ACTION_NOTHING)
+    if (!outcome->replaced || rset_outcome_action(outcome) == RSET_ACTION_NOTHING)
         return "";
-    if (outcome->action == RSET_ACTION_UNDO)
+    if (rset_outcome_action(outcome) == RSET_ACTION_UNDO)
         return "was rolled back to what was protected last";
-    return outcome->lost ? "was lost, and was rebuilt" : "was damaged, and was rebuilt";
+    return rset_outcome_was_lost(outcome) ? "was lost, and was rebuilt"
+                                          : "was damaged, and was rebuilt";
 }
 
 /* This process's rank as messages give it. */

@@ -105,6 +105,25 @@ rset_evidence_has_shadow(const rset_evidence *ev, uint64_t generation)
     return false;
 }
 
+void
+rset_verified_free(rset_verified *verified)
+{
+    rset_ranges_free(&verified->bad_data);
+    rset_ranges_free(&verified->bad_payload);
+    *verified = (rset_verified){0};
+}
+
+rset_status
+rset_evidence_shadow_name(const rset_evidence *ev, const char *prefix, uint64_t generation,
+                          char **out, rset_err *err)
+{
+    *out = NULL;
+    if (!rset_evidence_has_shadow(ev, generation))
+        return RSET_OK;
+    *out = rset_name_of(RSET_NAME_SHADOW, prefix, generation);
+    return *out != NULL ? RSET_OK : rset_fail(err, RSET_NOMEM, "%s: no memory for a name", prefix);
+}
+
 bool
 rset_evidence_names_differ(const rset_evidence *ev)
 {

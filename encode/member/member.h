@@ -175,6 +175,10 @@ uint64_t rset_evidence_generation(const rset_evidence *ev);
 /* Is there a shadow file of this generation? */
 bool rset_evidence_has_shadow(const rset_evidence *ev, uint64_t generation);
 
+/* Its name, NULL where there is none; owned. RSET_NOMEM. */
+rset_status rset_evidence_shadow_name(const rset_evidence *ev, const char *prefix,
+                                      uint64_t generation, char **out, rset_err *err);
+
 /* Has this rank prepared a commit that others may have decided on? Then its content is not one process's to change. */
 bool rset_evidence_in_doubt(const rset_evidence *ev);
 
@@ -292,6 +296,15 @@ rset_status rset_verify_covered(const rset_local *local, const rset_evidence *ev
  * its length is checked. */
 rset_status rset_verify_payload(const rset_local *local, const rset_evidence *ev, bool content,
                                 rset_ranges *bad_out, rset_err *err);
+
+/* What was found when this rank's files were compared with their own header: whoever looks at them again reads nothing twice. Zeroed:
+ * nothing was compared. */
+typedef struct rset_verified {
+    bool        data, payload; /* its content was */
+    bool        damaged;       /* the data, as above */
+    rset_ranges bad_data, bad_payload;
+} rset_verified;
+void rset_verified_free(rset_verified *verified);
 
 /* The same with all content, for whoever has time: go_on is asked before each piece of RSET_FILE_AT_ONCE bytes, and may
  * sleep. Once it returns false the rest is not read, and what was found is of no use. */

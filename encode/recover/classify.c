@@ -207,28 +207,31 @@ rset_classify_altered(const rset_altered *altered, rset_report *report)
 
 rset_status
 rset_classify_verify(const rset_local *local, const rset_evidence *ev, rset_content content,
-                     rset_report *report, rset_err *err)
+                     rset_report *report, rset_verified *found_out, rset_err *err)
 {
-    rset_ranges  data = {0}, payload = {0};
-    rset_altered altered = {0};
-    bool         damaged = false;
-    rset_status  st = rset_verify_data(local, &ev->header.infos[0], content != RSET_CONTENT_NONE,
-                                       &data, &damaged, err);
+    rset_verified v = {.data = content != RSET_CONTENT_NONE,
+                       .payload = content == RSET_CONTENT_ALL};
+    rset_altered  altered = {0};
+    rset_status   st =
+        rset_verify_data(local, &ev->header.infos[0], v.data, &v.bad_data, &v.damaged, err);
 
     if (st == RSET_OK)
-        st = rset_verify_payload(local, ev, content == RSET_CONTENT_ALL, &payload, err);
+        st = rset_verify_payload(local, ev, v.payload, &v.bad_payload, err);
     if (st == RSET_OK && !rset_evidence_is_current(local, ev))
         st = rset_fail(err, RSET_BUSY,
                        "%s: another process replaced it while it was verified; open it again",
                        rset_local_name(local));
-    if (st == RSET_OK && damaged) {
+    if (st == RSET_OK && v.damaged) {
         (void)rset_is_altered(local, ev, &ev->header.infos[0], &altered);
         rset_classify_altered(&altered, report);
-    } else if (damaged)
+    } else if (v.damaged)
         report->facts |= RSET_FACT_DAMAGED;
-    if (payload.n > 0 || !rset_evidence_described(ev))
+    if (v.bad_payload.n > 0 || !rset_evidence_described(ev))
         report->facts |= RSET_FACT_BARE;
-    rset_ranges_free(&data);
-    rset_ranges_free(&payload);
+    rset_verified_free(found_out);
+    if (st == RSET_OK)
+        *found_out = v;
+    else
+        rset_verified_free(&v);
     return st;
 }

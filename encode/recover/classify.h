@@ -52,8 +52,9 @@ void rset_classify_altered(const rset_altered *altered, rset_report *report);
 
 /* Compares data and redundancy of a file that is CURRENT with what its own redundancy file records, and adds what is not
  * as it should be to report->facts. RSET_BUSY: the data file was replaced meanwhile, so what was read says nothing of what has
- * its name. Local. */
+ * its name. *found_out, which may be of before: what was found; to be freed. Local. */
 rset_status rset_classify_verify(const rset_local *local, const rset_evidence *ev,
-                                 rset_content content, rset_report *report, rset_err *err);
+                                 rset_content content, rset_report *report,
+                                 rset_verified *found_out, rset_err *err);
 
 #endif

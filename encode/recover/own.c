@@ -26,13 +26,15 @@ look(const rset_local *local, const rset_evidence *ev, rset_content content,
     rset_looked       looked = {.rank = ev->has_header ? ev->header.infos[0].desc.rank : 0};
     rset_standing     standing;
     rset_policy       policy = {0};
+    rset_verified     found = {0};
     rset_status       st;
 
     rset_stand(&census, false, &standing, &policy);
     st = rset_classify_look(local, ev, &standing, &looked, report_out, err);
-    return st == RSET_OK && report_out->state == RSET_STATE_CURRENT
-               ? rset_classify_verify(local, ev, content, report_out, err)
-               : st;
+    if (st == RSET_OK && report_out->state == RSET_STATE_CURRENT)
+        st = rset_classify_verify(local, ev, content, report_out, &found, err);
+    rset_verified_free(&found);
+    return st;
 }
 
 /* The first that is true; "": it is protected. */

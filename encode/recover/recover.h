@@ -14,12 +14,13 @@
 typedef struct rset_outcome {
     rset_reason reason;  /* the row of the table that decided */
     uint64_t generation; /* the one that counts, 0: none is published, or its writer records none */
-    rset_action
-        action; /* this rank: what was done about its files, after a commit that was finished */
+    rset_decision
+        decided; /* what was last done about this rank's files, or would be (dry_run); else the last decision of all */
+    rset_report
+        found; /* this rank: how its files were then. rset_outcome_action says what that comes to */
     bool
-         replaced; /* this rank: what has the name is another file, or was rolled back; handles opened before are
+        replaced; /* this rank: what has the name is another file, or was rolled back; handles opened before are
                              of the old one */
-    bool lost; /* this rank: its files were missing, not damaged, where they were rebuilt */
     rset_altered
         altered; /* this rank: what another program had made of them, where they were rebuilt */
     uint64_t
@@ -43,6 +44,16 @@ typedef struct rset_outcome {
     char was_on[RSET_HOST_NAME]; /* this rank: where its lost or damaged files were; "" if here */
     char note[RSET_ERR_TEXT]; /* what the user should know although nothing failed; "" if nothing */
 } rset_outcome;
+
+/* What was done about this rank's files, or would be. Pure. */
+rset_action rset_outcome_action(const rset_outcome *outcome);
+
+/* Were they missing then, and not damaged? Pure. */
+bool rset_outcome_was_lost(const rset_outcome *outcome);
+
+/* This is done about them; it counts more than what is said of files about which nothing is done. Pure. */
+void rset_outcome_note(rset_outcome *outcome, const rset_decision *decided,
+                       const rset_report *found);
 
 /* A rebuild is about to begin. One rank is told of it, for all: the lowest of those whose files are rebuilt. */
 typedef struct rset_rebuilding {
@@ -86,12 +97,14 @@ typedef struct rset_recover_args {
         keep_changed; /* this rank: files that another program has changed are wanted as they are */
     bool copies;      /* files that it gives stay where they are, too */
     const char *const
-        *search;  /* directories where files of others may lie besides the own one and those that
+        *search; /* directories where files of others may lie besides the own one and those that
                                     headers record, where others stand in for the ranks that wrote them; ends with NULL; or NULL */
-    bool tidy;    /* remove what crashed runs left behind */
-    bool own_run; /* this process has protected this generation itself: files that every
+    bool tidy;   /* remove what crashed runs left behind */
+    bool
+                dry_run; /* nothing is changed: *out says what would be. All content is verified for that; the same on all */
+    bool        own_run; /* this process has protected this generation itself: files that every
                                    rank has rewritten since, without us, are no damage, and nobody else is said to have done it */
-    const char               *host;
+    const char *host;
     const rset_rebuild_watch *watch; /* NULL: nobody wants to be told */
     const rset_recover_use         *
         use; /* NULL on all ranks: the caller begins afterwards. So it does where !out->in_use: nothing had to come back, or more has to
@@ -126,7 +139,7 @@ typedef struct rset_serial_args {
     rset_content content;  /* what is verified, unless something is out of order */
     bool         outdated; /* what lies here is an old copy: its own evidence counts for nothing */
     bool         readonly; /* nothing may be written */
-    bool         required; /* as in rset_recover_args, as what follows */
+    bool         dry_run, required; /* as in rset_recover_args, as what follows */
     bool         fallback;
     bool         undelete;
     bool         keep_changed;

@@ -54,6 +54,7 @@ typedef struct rset_recovery {
     bool          unprotected; /* of ranks that read apart: nobody has ever protected its file */
     bool          behind;      /* another rank knows of a newer generation of this rank's file */
     rset_report   mine;
+    rset_verified verified; /* this rank's files, for that report */
     rset_summary  all;
     rset_decision decision;
     /* what is looked at: as the disk says, or as it will once this rank has finished its commit */

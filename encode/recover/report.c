@@ -18,7 +18,7 @@ verify_own(rset_recovery *r, rset_content content)
 {
     const rset_recover_args *a = r->args;
     const rset_evidence     *ev = a->evidence;
-    rset_status              st = rset_classify_verify(a->local, ev, content, &r->mine, r->err);
+    rset_status st = rset_classify_verify(a->local, ev, content, &r->mine, &r->verified, r->err);
 
     r->unread = content != RSET_CONTENT_ALL;
     if (content != RSET_CONTENT_NONE || r->content == RSET_CONTENT_NONE)
@@ -41,6 +41,7 @@ look_at_own(rset_recovery *r)
 
     r->coverage = RSET_COVERAGE_UNKNOWN;
     r->own_work = (rset_work){0};
+    rset_verified_free(&r->verified);
     looked.renamed = r->renamed_from != NULL;
     st = rset_classify_look(a->local, a->evidence, &r->standing, &looked, &r->mine, r->err);
 
@@ -382,7 +383,7 @@ rset_recovery_search(rset_recovery *r)
                                      .local = a->local,
                                      .evidence = a->evidence,
                                      .host = a->host,
-                                     .wants = !a->stays && wants &&
+                                     .wants = !a->stays && !a->dry_run && wants &&
                                               (r->mine.facts & RSET_FACT_READONLY) == 0,
                                      .strange = strange,
                                      .gives = gives(r),

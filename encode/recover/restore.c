@@ -22,7 +22,7 @@ enum {
 
 /* ---- looking ---- */
 
-/* What a rank that has to finish its commit will have then. */
+/* What this rank has, or will have once it has finished its commit. */
 static rset_status
 look_ahead(rset_recovery *r)
 {
@@ -39,13 +39,12 @@ look_ahead(rset_recovery *r)
         return RSET_OK;
     st = rset_survey_ahead(local->dir, local->prefix, local->nfiles > 0 ? local->names[0] : "",
                            generation, &r->ahead, r->err);
+    if (st == RSET_OK)
+        st = rset_evidence_shadow_name(&r->ahead, local->prefix, generation, &r->ahead_shadow,
+                                       r->err);
     r->evidence = &r->ahead;
-    if (st != RSET_OK || !rset_evidence_has_shadow(&r->ahead, generation))
-        return st;
-    r->ahead_shadow = rset_name_of(RSET_NAME_SHADOW, local->prefix, generation);
     r->local.shadow = r->ahead_shadow;
-    return r->ahead_shadow != NULL ? RSET_OK
-                                   : rset_fail(r->err, RSET_NOMEM, "%s: no memory", local->prefix);
+    return st;
 }
 
 /* Files are lost, and nothing else is out of order as far as sizes tell: what is there is verified while it is read for
@@ -117,6 +116,7 @@ look(rset_recovery *r)
         .set = &r->set,
         .local = &r->local,
         .evidence = r->evidence,
+        .verified = r->mine.state == RSET_STATE_CURRENT ? &r->verified : NULL,
         .generation = rset_generation_of_code(r->standing.counts),
         .changed = rset_state_has_changed(r->mine.state) || r->evidence->undo.next != 0,
         .writable = true,
@@ -197,8 +197,10 @@ rset_recovery_finish(rset_recovery *r)
     rset_status              st = RSET_OK;
 
     r->acts = true;
-    if (r->mine.state == RSET_STATE_COMMITTING)
+    if (r->mine.state == RSET_STATE_COMMITTING) {
+        rset_outcome_note(r->out, &r->decision, &r->mine);
         st = finish_own(r, generation);
+    }
     return rset_agree(a->world, st, a->host, r->err);
 }
 
@@ -285,13 +287,10 @@ tell_watch(const rset_recovery *r)
 static void
 note_what_was_done(rset_recovery *r)
 {
-    const rset_action action = rset_act(&r->decision, &r->mine);
-
     r->out->acted = true;
-    if (action == RSET_ACTION_NOTHING && r->out->replaced)
+    if (rset_act(&r->decision, &r->mine) == RSET_ACTION_NOTHING && r->out->replaced)
         return;
-    r->out->action = action;
-    r->out->lost = (r->mine.facts & RSET_FACT_MISSING) != 0;
+    rset_outcome_note(r->out, &r->decision, &r->mine);
     r->out->altered = r->rep.altered;
     r->out->altered.own = r->args->own_run;
     r->out->aside = r->rep.aside;
@@ -372,7 +371,8 @@ rset_recovery_remove_orphans(rset_recovery *r)
     rset_err             ignored = RSET_ERR_NONE;
     char                *desc = NULL;
 
-    if (!r->args->tidy || !ev->orphans || ev->under_way || (r->all.facts & RSET_FACT_READONLY) != 0)
+    if (!r->args->tidy || r->args->dry_run || !ev->orphans || ev->under_way ||
+        (r->all.facts & RSET_FACT_READONLY) != 0)
         return; /* where nothing may be written, a commit that all have prepared was not finished */
     if (ev->next_name != NULL && ev->next_ranks != r->args->world->size)
         return; /* a rank that is not there may have published it */

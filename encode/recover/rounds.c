@@ -186,6 +186,8 @@ go_back(rset_recovery *r, bool *again_out)
     *again_out = true;
     if (verdict == RSET_VERDICT_FORWARD || (verdict == RSET_VERDICT_REFUSE && r->forwarded))
         rset_recovery_change_generation(r, !r->forwarded);
+    else if (r->args->dry_run)
+        *again_out = false;
     else if (verdict == RSET_VERDICT_RESTORE && r->all.count[RSET_STATE_COMMITTING] > 0)
         return finish_commit(r);
     else if (verdict == RSET_VERDICT_ADOPT)
@@ -247,15 +249,18 @@ go_round(rset_recovery *r, bool *again_out)
     if (is_for_writers(r))
         return leave_to_door(r);
     before = r->all;
-    if (r->decision.verdict == RSET_VERDICT_RESTORE) {
+    if (r->decision.verdict == RSET_VERDICT_RESTORE && !r->args->dry_run) {
         st = restore(r, again_out);
         if (*again_out)
             return st;
     }
+    if (st == RSET_OK)
+        rset_outcome_note(r->out, &r->decision, &r->mine);
     switch (r->decision.verdict) {
     case RSET_VERDICT_STAND_IN: return leave_to_door(r);
     case RSET_VERDICT_NEVER: return never(r);
     case RSET_VERDICT_KEEP: return keep(r);
+    case RSET_VERDICT_ADOPT:
     case RSET_VERDICT_RESTORE: return st == RSET_OK ? restored(r, &before) : st;
     default: return rset_recovery_refuse(r);
     }
@@ -344,6 +349,7 @@ rset_recovery_begin(rset_recovery *r, const rset_recover_args *args, rset_outcom
                          .policy.fallback = args->fallback,
                          .policy.undelete = args->undelete,
                          .policy.reads = args->reads,
+                         .closely = args->dry_run,
                          .evidence = args->evidence,
                          .local = *args->local};
     *out = (rset_outcome){0};
@@ -368,6 +374,7 @@ rset_recovery_end(rset_recovery *r, rset_status st)
     out->generation = rset_generation_of_code(r->standing.counts);
     rset_recovery_forget_places(r);
     rset_evidence_free(&r->ahead);
+    rset_verified_free(&r->verified);
     free(r->ahead_shadow);
     return st;
 }

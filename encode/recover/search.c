@@ -148,18 +148,6 @@ set_names(rset_found_member *p, const rset_info *info, rset_err *err)
     return RSET_OK;
 }
 
-/* The data of a commit that was published and not finished is still in its shadow file. */
-static rset_status
-find_shadow(rset_found_member *p, rset_err *err)
-{
-    const uint64_t generation = rset_evidence_generation(&p->evidence);
-
-    if (!rset_evidence_has_shadow(&p->evidence, generation))
-        return RSET_OK;
-    p->shadow = rset_name_of(RSET_NAME_SHADOW, p->prefix, generation);
-    return p->shadow != NULL ? RSET_OK : rset_fail(err, RSET_NOMEM, "no memory for file names");
-}
-
 /* Takes what was found as the member's, as it is by now. */
 static rset_status
 take_piece(const rset_search *s, const rset_located *found, rset_found_member *p)
@@ -169,7 +157,8 @@ take_piece(const rset_search *s, const rset_located *found, rset_found_member *p
     rset_status st = rset_dir_open(rset_dir_path(found->dir), false, &p->dir, &own);
 
     if (st == RSET_OK)
-        (void)rset_kept_make_named_ready(p->dir, found->base, s->args->readonly, &ignored);
+        (void)rset_kept_make_named_ready(p->dir, found->base, s->args->readonly || s->args->dry_run,
+                                         &ignored);
     if (st == RSET_OK)
         st = rset_survey(p->dir, found->prefix, found->base, &p->evidence, &own);
     p->found = st == RSET_OK && p->evidence.has_header &&
@@ -180,7 +169,8 @@ take_piece(const rset_search *s, const rset_located *found, rset_found_member *p
     if (p->found && st == RSET_OK)
         st = set_names(p, &p->evidence.header.infos[0], &own);
     if (p->found && st == RSET_OK)
-        st = find_shadow(p, &own);
+        st = rset_evidence_shadow_name(&p->evidence, p->prefix,
+                                       rset_evidence_generation(&p->evidence), &p->shadow, &own);
     if (!p->found || st != RSET_OK)
         piece_free(p);
     return st == RSET_NOMEM ? rset_fail_as(s->err, &own) : RSET_OK;

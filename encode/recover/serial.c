@@ -20,18 +20,22 @@ enum {
 };
 
 typedef struct serial {
-    rset_search   s;
-    rset_outcome *out;
-    rset_standing standing;
-    rset_policy   policy;
-    rset_report   mine;
-    rset_summary  all; /* of this rank alone */
-    rset_coverage coverage;
-    rset_decision decision;
-    rset_err      why;              /* it is not covered */
-    rset_altered  altered;          /* as of a rset_repair */
-    rset_file    *held;             /* the repair lock; NULL: nobody holds it */
-    bool          no_room, cramped; /* as of a rset_repair: found, and what follows */
+    rset_search      s;
+    rset_outcome    *out;
+    rset_standing    standing;
+    rset_policy      policy;
+    rset_report      mine;
+    rset_verified    verified; /* the own files, for that report */
+    rset_summary     all;      /* of this rank alone */
+    rset_coverage    coverage;
+    rset_decision    decision;
+    rset_err         why;              /* it is not covered */
+    rset_altered     altered;          /* as of a rset_repair */
+    rset_file       *held;             /* the repair lock; NULL: nobody holds it */
+    bool             no_room, cramped; /* as of a rset_repair: found, and what follows */
+    rset_serial_args ahead; /* in a dry run, what is looked at once its commit would be finished: */
+    rset_local       ahead_local;
+    char            *ahead_shadow;
     char *renamed_from; /* prefix of another name that it had, under which it is recorded; owned */
     bool  asked_name;   /* whether there is one */
 } serial;
@@ -63,7 +67,8 @@ static rset_status
 verify_own(serial *v)
 {
     const rset_serial_args *a = v->s.args;
-    rset_status st = rset_classify_verify(a->local, a->evidence, a->content, &v->mine, v->s.err);
+    rset_status             st =
+        rset_classify_verify(a->local, a->evidence, a->content, &v->mine, &v->verified, v->s.err);
 
     v->mine.facts &= ~(unsigned)RSET_FACT_UNREAD;
     if (a->content != RSET_CONTENT_ALL)
@@ -86,15 +91,29 @@ was_renamed(serial *v)
     return v->renamed_from != NULL;
 }
 
+/* In a dry run, once its commit would be finished: its content is in a shadow file still, which has the name then. */
+static void
+look_past_commit(serial *v)
+{
+    if (v->s.args != &v->ahead || v->mine.state != RSET_STATE_COMMITTING)
+        return;
+    v->mine.state = RSET_STATE_CURRENT;
+    if (v->ahead_shadow != NULL)
+        v->mine.facts &= ~(unsigned)(RSET_FACT_MISSING | RSET_FACT_GONE);
+}
+
 static rset_status
 report_own(serial *v)
 {
     const rset_serial_args *a = v->s.args;
     rset_looked             looked = {.rank = a->rank, .readonly = a->readonly};
     bool                    pristine = false;
-    rset_status             st =
-        rset_classify_look(a->local, a->evidence, &v->standing, &looked, &v->mine, v->s.err);
+    rset_status             st;
 
+    rset_verified_free(&v->verified);
+    st = rset_classify_look(a->local, a->evidence, &v->standing, &looked, &v->mine, v->s.err);
+
+    look_past_commit(v);
     if (st == RSET_OK && v->mine.state == RSET_STATE_CURRENT)
         st = verify_own(v);
     if (st == RSET_OK && (v->mine.facts & RSET_FACT_PREPARED) != 0 && looked.there)
@@ -174,13 +193,19 @@ restore_own(serial *v, rset_repair *rep, rset_err *err)
 {
     rset_status st = begin_undo(v, err);
 
-    v->out->action = rset_state_has_changed(v->mine.state) ? RSET_ACTION_UNDO : RSET_ACTION_REBUILD;
     if (st != RSET_OK)
         return st;
     st = rset_repair_publish(rep, &v->out->replaced, err);
     v->out->altered = v->altered;
     v->out->aside = rep->aside;
     return st;
+}
+
+/* Is the own file restored, as the table says? */
+static bool
+restores(const serial *v)
+{
+    return v->decision.verdict == RSET_VERDICT_RESTORE && !v->s.args->dry_run;
 }
 
 /* Tells what is about to be rebuilt. */
@@ -209,6 +234,7 @@ run_member(rset_comm *set, void *arg)
     rset_repair        rep = {.set = set,
                               .local = me ? v->s.args->local : &p->local,
                               .evidence = me ? v->s.args->evidence : &p->evidence,
+                              .verified = me && v->mine.state == RSET_STATE_CURRENT ? &v->verified : NULL,
                               .generation = v->s.desc.generation,
                               .writable = me,
                               .content = RSET_CONTENT_ALL,
@@ -231,13 +257,13 @@ run_member(rset_comm *set, void *arg)
         st = rset_agree(set, RSET_OK, "", &p->err);
     if (st == RSET_OK && v->cramped) /* nothing is laid over a file that counts as closed */
         st = rset_agree(set, me ? begin_undo(v, &p->err) : RSET_OK, "", &p->err);
-    if (st == RSET_OK && me && v->decision.verdict == RSET_VERDICT_RESTORE)
+    if (st == RSET_OK && me && restores(v))
         tell_watch(v, &rep);
-    if (st == RSET_OK && v->decision.verdict == RSET_VERDICT_RESTORE)
+    if (st == RSET_OK && restores(v))
         st = rset_agree(set, rset_repair_write(&rep, RSET_OK, &p->err), "", &p->err);
     if (me)
         v->no_room = rep.no_room;
-    if (st == RSET_OK && me && v->decision.verdict == RSET_VERDICT_RESTORE) {
+    if (st == RSET_OK && me && restores(v)) {
         v->out->acted = true;
         st = restore_own(v, &rep, &p->err);
     }
@@ -323,6 +349,7 @@ conclude(serial *v)
 
     v->out->reason = v->decision.reason;
     v->out->protected_ = v->decision.protection == RSET_PROTECTION_VALID;
+    rset_outcome_note(v->out, &v->decision, &v->mine);
     if (v->decision.verdict == RSET_VERDICT_NEVER) {
         v->out->never = true;
         return rset_fail(v->s.err, RSET_ABSENT, "%s: nothing within reach records this file", name);
@@ -412,13 +439,41 @@ forget_search(serial *v)
     v->coverage = RSET_COVERAGE_UNKNOWN;
 }
 
+/* In a dry run the files count as they will be once this rank's share of a commit that was decided is finished. */
+static rset_status
+foresee_commit(serial *v)
+{
+    const rset_serial_args *a = v->s.args;
+    const uint64_t          generation = rset_generation_of_code(v->standing.counts);
+    rset_evidence           ahead = {0};
+    rset_status st = rset_survey_ahead(a->local->dir, a->local->prefix, a->local->names[0],
+                                       generation, &ahead, v->s.err);
+
+    if (st == RSET_OK)
+        st = rset_evidence_shadow_name(&ahead, a->local->prefix, generation, &v->ahead_shadow,
+                                       v->s.err);
+    rset_evidence_free(a->evidence);
+    *a->evidence = ahead;
+    v->ahead_local = *a->local;
+    v->ahead_local.shadow = v->ahead_shadow;
+    v->ahead = *a;
+    v->ahead.local = &v->ahead_local;
+    v->s.args = &v->ahead;
+    forget_search(v);
+    return st;
+}
+
 /* This rank's share of a commit that was decided. */
 static rset_status
 finish_commit(serial *v)
 {
     const rset_serial_args *a = v->s.args;
 
-    v->out->replaced = v->out->forward = v->out->acted = true;
+    v->out->forward = true;
+    rset_outcome_note(v->out, &v->decision, &v->mine);
+    if (a->dry_run)
+        return foresee_commit(v);
+    v->out->replaced = v->out->acted = true;
     forget_search(v);
     return rset_commit_complete(a->local, rset_generation_of_code(v->standing.counts), a->evidence,
                                 v->s.err);
@@ -438,7 +493,7 @@ stand_and_decide(serial *v)
     return look_and_decide(v);
 }
 
-/* One process repairs; the others wait. Where nothing can be written there is nothing to keep others from. */
+/* One process repairs; the others wait. Where nothing is written there is nothing to keep others from. */
 static rset_status
 hold(serial *v)
 {
@@ -446,7 +501,7 @@ hold(serial *v)
     rset_err                own = RSET_ERR_NONE;
     rset_status             st = RSET_OK;
 
-    if (!a->readonly && v->held == NULL)
+    if (!a->readonly && !a->dry_run && v->held == NULL)
         st = rset_claim_to_repair(a->local->dir, a->local->prefix, rset_local_name(a->local),
                                   LOCAL_TIMEOUT, &v->held, &own);
     return st == RSET_BUSY || st == RSET_NOMEM ? rset_fail(v->s.err, st, "%s", own.text) : RSET_OK;
@@ -527,7 +582,7 @@ has_moved(const serial *v, rset_status st)
 {
     const rset_serial_args *a = v->s.args;
 
-    return !a->outdated &&
+    return !a->outdated && !a->dry_run &&
            (st == RSET_LOST || st == RSET_DAMAGED || st == RSET_IO ||
             (st == RSET_ABSENT && !v->out->never)) &&
            rset_evidence_has_moved(a->local, a->evidence);
@@ -569,7 +624,9 @@ rset_recover_serial(const rset_serial_args *args, rset_outcome *out, rset_err *e
     st = open_what_is_there(&v);
     rset_search_free(&v.s);
     rset_claim_end(v.held);
+    rset_verified_free(&v.verified);
     free(v.renamed_from);
+    free(v.ahead_shadow);
     return st;
 }
 

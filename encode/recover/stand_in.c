@@ -221,7 +221,7 @@ name_place(const stand_in *s, place *p)
 static rset_status
 open_place(const stand_in *s, place *p, rset_evidence *ev)
 {
-    const bool  readonly = s->r->args->readonly;
+    const bool  readonly = s->r->args->readonly || s->r->args->dry_run;
     rset_status st = name_place(s, p);
 
     if (st == RSET_OK)
@@ -255,6 +255,7 @@ recover_rank(rset_comm *world, void *arg)
                                      .evidence = &ev,
                                      .content = s->content ? own->content : RSET_CONTENT_NONE,
                                      .readonly = own->readonly,
+                                     .dry_run = own->dry_run,
                                      .required = own->required,
                                      .undelete = own->undelete,
                                      .stays = true,
@@ -302,8 +303,7 @@ sum_up(stand_in *s)
         if (a->local->nfiles > 0 && strcmp(at->base, a->local->names[0]) == 0 &&
             strcmp(at->dir, rset_dir_path(a->local->dir)) == 0 && at->out.acted) {
             s->r->out->replaced = s->r->out->replaced || at->out.replaced;
-            s->r->out->action = at->out.action;
-            s->r->out->lost = at->out.lost;
+            rset_outcome_note(s->r->out, &at->out.decided, &at->out.found);
             s->r->out->altered = at->out.altered;
             s->r->out->altered.own = a->own_run;
             s->r->out->aside = at->out.aside;

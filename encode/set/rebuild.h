@@ -19,6 +19,7 @@ typedef struct rset_repair {
     rset_comm        *set;   /* by member number */
     const rset_local *local; /* local->dir NULL: out of reach */
     rset_evidence    *evidence;
+    rset_verified    *verified;   /* what is known of its content, which is taken; NULL: nothing */
     uint64_t          generation; /* which is to be restored */
     bool changed; /* the file was changed since: its undo journal has the old content */
     bool by_path; /* what is lost comes back only where its path may be the one that is recorded */

@@ -298,7 +298,36 @@ look_who_wrote_it(rset_repair *rep)
         (void)rset_is_altered(rep->local, rep->evidence, &rep->header.infos[0], &rep->altered);
 }
 
+/* What was found amiss before, in the place of what nothing is known of. */
+static void
+take_ranges(rset_ranges *from, rset_ranges *to)
+{
+    rset_ranges_free(to);
+    *to = *from;
+    *from = (rset_ranges){0};
+}
+
+/* Is its content known, as compared with its own record of the generation? */
+static bool
+knows_data(const rset_repair *rep)
+{
+    return rep->verified != NULL && rep->verified->data && !rep->changed &&
+           rset_evidence_generation(rep->evidence) == rep->generation;
+}
+
 /* Own data against the record. */
+static rset_status
+compare_data(rset_repair *rep, bool content, rset_health *h, bool *damaged_out, rset_err *err)
+{
+    if (!knows_data(rep))
+        return rset_verify_data(rep->local, &rep->header.infos[0], content, &h->data, damaged_out,
+                                err);
+    take_ranges(&rep->verified->bad_data, &h->data);
+    *damaged_out = rep->verified->damaged;
+    rep->verified->data = false;
+    return RSET_OK;
+}
+
 static rset_status
 verify_data(rset_repair *rep, rset_health *h, rset_err *err)
 {
@@ -311,8 +340,7 @@ verify_data(rset_repair *rep, rset_health *h, rset_err *err)
     h->want_data = rep->writable && known;
     if (!known || rep->local->dir == NULL)
         return without_data(rep, known, h, err);
-    st = rset_verify_data(rep->local, &rep->header.infos[0],
-                          content && (!rep->optimistic || rep->changed), &h->data, &damaged, err);
+    st = compare_data(rep, content && (!rep->optimistic || rep->changed), h, &damaged, err);
     if (st == RSET_OK && damaged && rep->changed)
         st = look_back(rep, h, &damaged, err);
     rep->data_out = rep->damaged = damaged;
@@ -320,6 +348,16 @@ verify_data(rset_repair *rep, rset_health *h, rset_err *err)
     if (st == RSET_OK)
         look_who_wrote_it(rep);
     return st;
+}
+
+static rset_status
+verify_payload(rset_repair *rep, rset_health *h, rset_err *err)
+{
+    if (rep->verified == NULL || !rep->verified->payload)
+        return rset_verify_payload(rep->local, rep->evidence, !rep->optimistic, &h->payload, err);
+    take_ranges(&rep->verified->bad_payload, &h->payload);
+    rep->verified->payload = false;
+    return RSET_OK;
 }
 
 /* Own data and redundancy against the records. */
@@ -333,7 +371,7 @@ verify_own(rset_repair *rep, bool has, rset_err *err)
     if (!has && !rset_ranges_add(&h->payload, 0, UINT64_MAX))
         return rset_fail(err, RSET_NOMEM, "no memory");
     if (st == RSET_OK && has)
-        st = rset_verify_payload(rep->local, rep->evidence, !rep->optimistic, &h->payload, err);
+        st = verify_payload(rep, h, err);
     rep->redundancy_out = !has || h->payload.n > 0;
     if (rep->writable && (!rep->has_infos || (rep->cramped && rep->redundancy_out)))
         rep->flags |= RSET_LACKS_PAYLOAD;

@@ -94,7 +94,7 @@ expect_back(world *w, const int *to, unsigned lost)
             continue;
         assert_int_equal(o->moved_from[0] != '\0', to[node] != node);
         assert_false(o->copied);
-        assert_int_equal(o->action, RSET_ACTION_NOTHING); /* not computed */
+        assert_int_equal(rset_outcome_action(o), RSET_ACTION_NOTHING); /* not computed */
         assert_true(o->protected_);
     }
 }

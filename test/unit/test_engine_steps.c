@@ -192,7 +192,7 @@ a_file_that_was_replaced_meanwhile_is_final(void **state)
     assert_int_equal(job_recover(&w.job), RSET_BUSY);
     for (int r = 0; r < N; r++) {
         assert_int_equal(w.job.ranks[r].out.replaced, r == LOST);
-        assert_int_equal(w.job.ranks[r].out.action,
+        assert_int_equal(rset_outcome_action(&w.job.ranks[r].out),
                          r == LOST ? RSET_ACTION_REBUILD : RSET_ACTION_NOTHING);
         assert_string_equal(w.job.ranks[r].err.text, "rank 0 finds another file there");
     }

@@ -79,7 +79,7 @@ MV4_the_newest_copy_comes(world *w)
         remove_tree(path_of("%s/node0", w->base));
         mkdir(path_of("%s/node0", w->base), 0777);
         assert_int_equal(job_recover(&w->job), RSET_OK);
-        assert_int_equal(w->job.ranks[0].out.action, RSET_ACTION_NOTHING);
+        assert_int_equal(rset_outcome_action(&w->job.ranks[0].out), RSET_ACTION_NOTHING);
         world_assert_image(w, &newer, "node0", IMAGE_CONTENT, "the newest");
     }
     image_free(&newer);

@@ -64,6 +64,9 @@ what_was_used_last_is_kept(void **state)
     assert_true(of("/changing").changing);
 }
 
+#define REBUILT     .decided.verdict = RSET_VERDICT_RESTORE, .found.state = RSET_STATE_NOTHING
+#define ROLLED_BACK .decided.verdict = RSET_VERDICT_RESTORE, .found.state = RSET_STATE_OPEN
+
 /* Of several things that an open did, the one that says most about the content. */
 static void
 what_an_open_did(void **state)
@@ -71,15 +74,14 @@ what_an_open_did(void **state)
     static const struct {
         rset_outcome outcome;
         rset_did     did;
-    } cases[] = {
-        {{0}, RSET_DID_NOTHING},
-        {{.action = RSET_ACTION_REBUILD}, RSET_DID_NOTHING}, /* redundancy only */
-        {{.moved_from = "n1"}, RSET_DID_MOVE},
-        {{.moved_from = "n1", .copied = true}, RSET_DID_COPY},
-        {{.replaced = true, .action = RSET_ACTION_REBUILD, .moved_from = "n1"}, RSET_DID_REBUILD},
-        {{.forward = true, .replaced = true, .action = RSET_ACTION_REBUILD}, RSET_DID_FORWARD},
-        {{.forward = true, .moved_from = "n1"}, RSET_DID_FORWARD},
-        {{.replaced = true, .action = RSET_ACTION_UNDO, .moved_from = "n1"}, RSET_DID_BACK}};
+    } cases[] = {{{0}, RSET_DID_NOTHING},
+                 {{REBUILT}, RSET_DID_NOTHING}, /* redundancy only */
+                 {{.moved_from = "n1"}, RSET_DID_MOVE},
+                 {{.moved_from = "n1", .copied = true}, RSET_DID_COPY},
+                 {{.replaced = true, REBUILT, .moved_from = "n1"}, RSET_DID_REBUILD},
+                 {{.forward = true, .replaced = true, REBUILT}, RSET_DID_FORWARD},
+                 {{.forward = true, .moved_from = "n1"}, RSET_DID_FORWARD},
+                 {{.replaced = true, ROLLED_BACK, .moved_from = "n1"}, RSET_DID_BACK}};
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)

@@ -30,6 +30,7 @@ alone_rebuild(files *f, const alone_wish *wish, const strings *search, rset_outc
                                                  .search = dirs,
                                                  .rank = wish->rank,
                                                  .outdated = wish->outdated,
+                                                 .dry_run = wish->dry_run,
                                                  .undelete = wish->undelete,
                                                  .content = RSET_CONTENT_ALL},
                              out, err);

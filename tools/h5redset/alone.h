@@ -12,6 +12,7 @@ strings alone_search(const options *o, const catalog *c, uint64_t owner);
 typedef struct alone_wish {
     int  rank;     /* whose files these are; -1: their names say it */
     bool outdated; /* what lies there is an old copy, whose own evidence counts for nothing */
+    bool dry_run;  /* nothing is changed: what would be done is found out */
     bool undelete; /* also where no data file of its set is within reach */
 } alone_wish;
 

@@ -28,15 +28,16 @@ static rset_status
 rebuild_into(const target *lost, const strings *search, const job *j, rset_outcome *out,
              rset_err *err)
 {
+    const bool  dry = lost->wish.dry_run;
     files       f = {0};
     char       *made = NULL;
     rset_status st = files_may_be(&lost->at, err);
 
-    if (st == RSET_OK)
+    if (st == RSET_OK && !dry)
         st = rset_dir_make(lost->at.dir, &made, err);
     if (st == RSET_OK)
         st = files_open(&lost->at, &f, err);
-    if (st == RSET_OK)
+    if (st == RSET_OK && !dry)
         st = files_hold(&f, hold_to_rebuild(&f), j, err);
     if (st == RSET_OK)
         st = alone_rebuild(&f, &lost->wish, search, out, err);
@@ -90,41 +91,62 @@ tell_decision(const char *path, const rset_decision *decision, const rset_summar
     free(text);
 }
 
+/* Of what the engine has done, or would do. */
 static int
-rebuild_member(const job *j, const catalog *c, const cat_set *s, const member *m, const options *o,
-               const strings *search)
+exit_status_after(const rset_decision *d)
 {
-    rset_err            err = RSET_ERR_NONE;
-    rset_outcome        out = {0};
-    rset_summary        all;
-    const rset_decision decision = judge_serial(c, s, m, &all);
-    char               *what = action_text(&decision, m, o->dry_run);
-    char               *path = member_path(m), *dir = dir_of(path);
-    int                 status = exit_status_of(&decision);
+    return d->verdict == RSET_VERDICT_FORWARD ||
+                   (d->verdict == RSET_VERDICT_RESTORE && d->protection != RSET_PROTECTION_NONE)
+               ? EXITS_WELL
+               : exit_status_of(d);
+}
 
-    if (decision.verdict == RSET_VERDICT_FORWARD ||
-        (decision.verdict == RSET_VERDICT_RESTORE && decision.protection != RSET_PROTECTION_NONE))
-        status = 0;
-    if (o->dry_run) {
-        tell_decision(path, &decision, &all, what);
-    } else {
-        const target lost = {.at = {.dir = dir,
-                                    .prefix = m->own ? m->seen->prefix : NULL,
-                                    .name = rset_path_base(path),
-                                    .path = m->known->path,
-                                    .others = m->known->others,
-                                    .make = true,
-                                    .within = &o->paths},
-                             .wish = {.rank = m->rank,
-                                      .outdated = m->state == STATE_OUTDATED,
-                                      .undelete = true}}; /* it has been decided that it comes */
-        rset_status  st = rebuild_into(&lost, search, j, &out, &err);
-        const bool   done = out.replaced || m->state == STATE_BARE;
-        const int    came = tell(j, path, st, done && out.aside == 0 ? what : NULL, &out, &err);
+/* Nothing is said of files that all ranks together take for whole, and are. */
+static int
+conclude(const job *j, const target *lost, const member *m, rset_status st, const rset_outcome *out,
+         const rset_err *err)
+{
+    const member now = member_after(m, out);
+    char        *path = member_path(m);
+    char        *what = action_text(&out->decided, &now, lost->wish.dry_run);
+    const bool   quiet = st == RSET_OK && what == NULL && m->state == STATE_HEALTHY;
+    int status = quiet ? EXITS_WELL : tell(j, path, st, out->aside == 0 ? what : NULL, out, err);
 
-        status = st != RSET_OK || decision.verdict == RSET_VERDICT_REFUSE ? came : status;
-    }
+    if (st == RSET_OK && !quiet)
+        status = exit_status_after(&out->decided);
     free(what);
+    free(path);
+    return status;
+}
+
+/* What is whole by its size is verified first: a dry run keeps nobody from it. */
+static int
+rebuild_member(const job *j, const member *m, const options *o, const strings *search)
+{
+    rset_err     err = RSET_ERR_NONE;
+    rset_outcome out = {0};
+    char        *path = member_path(m), *dir = dir_of(path);
+    target       lost = {.at = {.dir = dir,
+                                .prefix = m->own ? m->seen->prefix : NULL,
+                                .name = rset_path_base(path),
+                                .path = m->known->path,
+                                .others = m->known->others,
+                                .within = &o->paths},
+                         .wish = {.rank = m->rank,
+                                  .outdated = m->state == STATE_OUTDATED,
+                                  .undelete = true}}; /* it has been decided that it comes */
+    rset_status  st;
+    int          status;
+
+    lost.wish.dry_run = lost.at.may_lack = o->dry_run || m->state == STATE_HEALTHY;
+    lost.at.make = !lost.wish.dry_run;
+    st = rebuild_into(&lost, search, j, &out, &err);
+    if (lost.wish.dry_run && !o->dry_run && out.decided.verdict == RSET_VERDICT_RESTORE) {
+        lost.wish.dry_run = lost.at.may_lack = false;
+        lost.at.make = true;
+        st = rebuild_into(&lost, search, j, &out, &err);
+    }
+    status = conclude(j, &lost, m, st, &out, &err);
     free(path);
     free(dir);
     return status;
@@ -193,50 +215,86 @@ is_asked_whole(const family *f)
     return true;
 }
 
-/* Is this member's file rebuilt where it is asked for without all others? */
+/* Is this member's file looked after where it is asked for without all others? Not where it only belongs to what is, and is elsewhere. */
 static bool
-comes_alone(const member *m)
+comes_alone(const family *f, const member *m)
 {
-    return m->asked && m->state != STATE_HEALTHY && m->known != NULL;
+    return m->asked && m->known != NULL && !(m->state == STATE_ELSEWHERE && is_asked_whole(f));
 }
 
 /* The family is rebuilt as its ranks would, and not file by file. */
 static bool
 comes_whole(const job *j, const family *f)
 {
-    return j->size > 1 || is_asked_whole(f);
+    return j->size > 1 || (is_asked_whole(f) && !f->elsewhere);
 }
 
+/* Not again what an earlier attempt has done. */
 static bool
-comes(const family *f)
+comes(const job *j, const family *f)
 {
-    return f->asked && !is_deleted(&f->decision);
+    char *key = family_key(f);
+    bool  is = f->asked && !is_deleted(&f->decision) && !wait_is_done(j, key);
+
+    free(key);
+    return is;
 }
 
-/* How much this process has to read for all of them. */
+/* Files that were protected together and are asked for. */
+typedef struct task {
+    const family *f;
+    bool          whole; /* their content was verified, and nothing is to be done */
+    uint64_t      found; /* bytes of this process's that are damaged, as no size tells */
+} task;
+
+/* How much this process has to read to bring back what is lost or damaged of these. */
 static uint64_t
-work_for_all(const job *j, const catalog *c)
+work_for_task(const job *j, const task *t)
 {
-    uint64_t total = 0;
+    const family *f = t->f;
+    uint64_t      total = 0;
 
-    for (size_t i = 0; i < c->nfamilies; i++) {
-        const family *f = &c->families[i];
+    if (t->whole)
+        return 0;
+    if (comes_whole(j, f))
+        return rebuild_has_work(f) || rebuild_is_whole_by_size(f)
+                   ? work_for_family(f, j->rank, t->found)
+                   : 0;
+    for (int k = 0; k < f->nsets; k++)
+        for (int i = 0; i < f->sets[k].desc.members; i++) {
+            const member *m = &f->sets[k].members[i];
 
-        if (!comes(f))
-            continue;
-        if (comes_whole(j, f))
-            total += rebuild_has_work(f) ? work_for_family(f, j->rank) : 0;
-        for (int k = 0; !comes_whole(j, f) && k < f->nsets; k++)
-            for (int m = 0; m < f->sets[k].desc.members; m++)
-                if (comes_alone(&f->sets[k].members[m]))
-                    total += work_for_member(&f->sets[k], &f->sets[k].members[m]);
-    }
+            if (comes_alone(f, m))
+                total += m->state == STATE_HEALTHY ? work_bytes_of(m->seen)
+                                                   : work_for_member(&f->sets[k], m);
+        }
     return total;
 }
 
+/* What is whole by its size is verified before anything is done, and nobody is kept from it for that. */
+static bool
+is_to_be_verified(const job *j, const options *o, const family *f)
+{
+    return !o->dry_run && comes_whole(j, f) && rebuild_is_whole_by_size(f);
+}
+
+static void
+verify_tasks(job *j, const options *o, task *tasks, size_t n)
+{
+    uint64_t total = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (is_to_be_verified(j, o, tasks[i].f))
+            total += work_for_family(tasks[i].f, j->rank, 0);
+    progress_begin(j->rank == 0, "verifying", total);
+    for (size_t i = 0; i < n; i++)
+        if (is_to_be_verified(j, o, tasks[i].f))
+            tasks[i].whole = rebuild_verify(j, o, tasks[i].f, &tasks[i].found);
+    progress_end();
+}
+
 static int
-rebuild_some(const job *j, const catalog *c, const family *f, const options *o,
-             const strings *search)
+rebuild_some(const job *j, const family *f, const options *o, const strings *search)
 {
     int worst = 0;
 
@@ -255,46 +313,55 @@ rebuild_some(const job *j, const catalog *c, const family *f, const options *o,
             const member *m = &f->sets[k].members[i];
             int           status = 0;
 
-            if (comes_alone(m))
-                status = rebuild_member(j, c, &f->sets[k], m, o, search);
+            if (comes_alone(f, m))
+                status = rebuild_member(j, m, o, search);
             worst = exits_worse(worst, status);
         }
     return worst;
 }
 
-/* Not again what an earlier attempt has done. */
 static int
-rebuild_one(job *j, const options *o, const catalog *c, const family *f, const strings *search)
+rebuild_one(job *j, const options *o, const family *f, const strings *search)
 {
     const int before = wait_refused(j);
     char     *key = family_key(f);
-    int       status = EXITS_WELL;
+    const int came = comes_whole(j, f) ? rebuild_parallel(j, o, f) : rebuild_some(j, f, o, search);
+    const int status = wait_settles(j, key, before) ? came : EXITS_WELL;
 
-    if (!wait_is_done(j, key)) {
-        const int came =
-            comes_whole(j, f) ? rebuild_parallel(j, o, f) : rebuild_some(j, c, f, o, search);
-
-        status = wait_settles(j, key, before) ? came : EXITS_WELL;
-    }
     free(key);
     return status;
 }
 
 static int
-rebuild_families(job *j, const options *o, const catalog *c, const strings *search)
+rebuild_tasks(job *j, const options *o, const task *tasks, size_t n, const strings *search)
 {
-    int worst = 0;
+    uint64_t total = 0;
+    int      worst = 0;
 
-    progress_begin(j->rank == 0 && !o->dry_run, "rebuilding", work_for_all(j, c));
-    for (size_t i = 0; i < c->nfamilies; i++) {
-        const family *f = &c->families[i];
-        int           status = 0;
-
-        if (comes(f))
-            status = rebuild_one(j, o, c, f, search);
-        worst = exits_worse(worst, status);
+    for (size_t i = 0; i < n; i++)
+        total += work_for_task(j, &tasks[i]);
+    progress_begin(j->rank == 0 && !o->dry_run, "rebuilding", total);
+    for (size_t i = 0; i < n; i++) {
+        if (!tasks[i].whole)
+            worst = exits_worse(worst, rebuild_one(j, o, tasks[i].f, search));
     }
     progress_end();
+    return worst;
+}
+
+static int
+rebuild_families(job *j, const options *o, const catalog *c, const strings *search)
+{
+    task  *tasks = must_alloc((c->nfamilies + 1) * sizeof *tasks);
+    size_t n = 0;
+    int    worst;
+
+    for (size_t i = 0; i < c->nfamilies; i++)
+        if (comes(j, &c->families[i]))
+            tasks[n++] = (task){.f = &c->families[i]};
+    verify_tasks(j, o, tasks, n);
+    worst = rebuild_tasks(j, o, tasks, n, search);
+    free(tasks);
     return worst;
 }
 

@@ -161,10 +161,13 @@ files_open(const files_place *at, files *out, rset_err *err)
     const bool  given = at->prefix != NULL && at->prefix[0] != '\0';
     rset_status st = open_dir(at, out, err);
 
-    if (st != RSET_OK)
+    if (st == RSET_ABSENT && at->may_lack)
+        *err = RSET_ERR_NONE;
+    else if (st != RSET_OK)
         return st;
     out->prefix = given ? must_copy(at->prefix) : must_print("%s.", at->name);
-    st = rset_survey(out->dir, out->prefix, at->name, &out->evidence, err);
+    st = out->dir != NULL ? rset_survey(out->dir, out->prefix, at->name, &out->evidence, err)
+                          : RSET_OK;
     if (st == RSET_OK) {
         take_names(out, at);
         st = far_open(at, out, err);

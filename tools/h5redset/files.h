@@ -26,10 +26,11 @@ typedef struct files {
  * names begin (NULL or "": name and a dot). Where its redundancy file does not say: `path`, under which it is recorded (NULL: that
  * is dir/name), and `others`, the paths of the rank's other data files (NULL: none; as recorded.others). `create`: the directory is made if it is missing. `within`:
  * the directory has to be in or below one of these, or the file to be one of them, and the directories of the other files, which a
- * header names, in or below one, whatever links lead there; with `make` they are made. NULL: nothing is going to be written. */
+ * header names, in or below one, whatever links lead there; with `make` they are made. NULL: nothing is going to be written. `may_lack`:
+ * a directory that is missing has nothing, which is no failure. */
 typedef struct files_place {
     const char    *dir, *name, *prefix, *path, *others;
-    bool           create, make;
+    bool           create, make, may_lack;
     const strings *within;
 } files_place;
 

@@ -279,110 +279,6 @@ judge_family(catalog *c, family *f)
     reach_verdict(c, f);
 }
 
-/* Is the content that of one of the two generations that this rank has? */
-static bool
-is_pristine(const catalog *c, const sighting *s)
-{
-    for (size_t i = 0; i < c->sightings->n; i++) {
-        const sighting *other = &c->sightings->at[i];
-
-        if (same_place(s, other) && other->nrecorded > 0 && other->trouble == NULL &&
-            other->there && !other->damaged && other->data.n == 0)
-            return true;
-    }
-    return false;
-}
-
-/* What can be had of this one set, where nothing was asked of the others. */
-static rset_coverage
-cover_serial(const cat_set *s, const member *m, rset_report *report_out)
-{
-    const size_t n = (size_t)s->desc.members;
-    cat_set      one = *s;
-
-    one.members = must_alloc(n * sizeof *one.members);
-    memcpy(one.members, s->members, n * sizeof *one.members);
-    cover(&one);
-    *report_out = one.members[m - s->members].report;
-    free(one.members);
-    return one.coverage;
-}
-
-/* Does anything that is published record this rank's file of the generation that counts? One process looks no further. */
-static bool
-is_recorded(const catalog *c, const family *f, const member *m)
-{
-    for (size_t i = 0; i < c->sightings->n; i++) {
-        const sighting *s = &c->sightings->at[i];
-
-        for (int k = 0; k < s->nrecorded && !s->ahead && s->owner == f->owner; k++)
-            if (s->recorded[k].desc.generation == f->generation &&
-                s->recorded[k].desc.rank == m->rank)
-                return true;
-    }
-    return false;
-}
-
-/* How one process alone stands to these generations. */
-static rset_standing
-standing_alone(const catalog *c, const family *f, const member *m)
-{
-    rset_standing standing = {.counts = f->standing.counts};
-
-    if (m->seen == NULL)
-        return standing;
-    if (!is_recorded(c, f, m)) {
-        rset_info           info;
-        const rset_evidence ev = sighting_evidence(m->seen, &info);
-
-        standing.counts = rset_generation_code(&ev);
-    }
-    if (m->seen->said.next != standing.counts &&
-        rset_generation_newer(m->seen->said.next, standing.counts))
-        standing.prepared = m->seen->said.next;
-    return standing;
-}
-
-/* A commit that was decided is finished first. Its rank is current then, and that may have to be followed by more. */
-static rset_decision
-decide_serial(const rset_report *report, rset_coverage coverage, const rset_policy *policy,
-              rset_summary *all_out)
-{
-    rset_decision decision, after;
-    rset_report   current = *report;
-
-    *all_out = rset_summarise(report);
-    decision = rset_decide(all_out, coverage, policy);
-    if (decision.verdict != RSET_VERDICT_FORWARD)
-        return decision;
-    current.state = RSET_STATE_CURRENT;
-    *all_out = rset_summarise(&current);
-    after = rset_decide(all_out, coverage, policy);
-    return after.verdict == RSET_VERDICT_KEEP ? decision : after;
-}
-
-rset_decision
-judge_serial(const catalog *c, const cat_set *s, const member *m, rset_summary *all_out)
-{
-    const family       *f = &c->families[s->family];
-    const rset_standing standing = standing_alone(c, f, m);
-    rset_policy         policy = f->policy;
-    rset_report         report = report_of(m, &standing);
-    rset_coverage       coverage;
-    rset_decision       decision;
-
-    policy.serial = policy.undelete =
-        true; /* others are left, or what was deleted is wanted back */
-    policy.published_ranks = standing.counts != 0 ? policy.published_ranks : 0;
-    if ((report.facts & RSET_FACT_PREPARED) != 0 && is_pristine(c, m->seen))
-        report.facts |= RSET_FACT_PRISTINE;
-    decision = decide_serial(&report, RSET_COVERAGE_UNKNOWN, &policy, all_out);
-    if (decision.verdict != RSET_VERDICT_LOOK || s->lost)
-        return decision;
-    coverage = cover_serial(s, m, &report);
-    return decide_serial(&report, coverage, &policy, all_out);
-}
-
 void
 judge_stray(const sighting *s, bool undelete, stray *out)
 {
@@ -427,6 +323,16 @@ state_of(const member *m, const rset_decision *decision)
     if (m->report.state == RSET_STATE_UNKNOWN || (facts & RSET_FACT_BARE) != 0)
         return STATE_BARE;
     return m->seen != NULL && m->seen->renamed ? STATE_RENAMED : STATE_HEALTHY;
+}
+
+member
+member_after(const member *m, const rset_outcome *out)
+{
+    member now = *m;
+
+    now.report = out->found;
+    now.state = state_of(&now, &out->decided);
+    return now;
 }
 
 /* Of a set of which nothing is lost. A rank that no set had room for is not protected for that. */

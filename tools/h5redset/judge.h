@@ -7,10 +7,6 @@
 /* Decides, as all ranks together would. Gathers the family again where another generation comes to count. */
 void judge_family(catalog *c, family *f);
 
-/* What one process alone does about this member's files: for a rebuild of some files only. */
-rset_decision judge_serial(const catalog *c, const cat_set *s, const member *m,
-                           rset_summary *all_out);
-
 /* Of a file that no family has. */
 void judge_stray(const sighting *s, bool undelete, stray *out);
 
@@ -19,6 +15,9 @@ bool is_deleted(const rset_decision *decision);
 
 /* What a rank's files are called in pictures, after the decision about its family. */
 file_state state_of(const member *m, const rset_decision *decision);
+
+/* The member as the engine has found it before it did something about it, or would. Borrows what it has. */
+member member_after(const member *m, const rset_outcome *out);
 
 /* Its verdict, and why, after the decision about its family; the states of its members are known. */
 void judge_set(cat_set *s, const family *f);

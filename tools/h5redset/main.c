@@ -221,7 +221,7 @@ look(const job *j, const options *o, picture *p)
 
     catalog_drop_doubles(&p->seen); /* verified once only */
     sightings_part(&p->seen, &p->seen_older, &p->replaced);
-    if (o->verify || o->command == COMMAND_REBUILD || gives_up(o))
+    if (o->verify || gives_up(o))
         look_closely(&p->seen, j->rank == 0);
     if (o->verify && o->command == COMMAND_LIST)
         look_closely(&p->seen_older, j->rank == 0);

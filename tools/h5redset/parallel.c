@@ -2,10 +2,12 @@
 #include "parallel.h"
 
 #include "exits.h"
+#include "judge.h"
 #include "progress.h"
 #include "report.h"
 #include "seats.h"
 #include "wait.h"
+#include "work.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -186,7 +188,14 @@ open_to_recover(const seating *p, int r, files *f, rset_err *err)
 {
     const rset_status st = open_seat(p, r, f, err);
 
-    return st == RSET_OK ? files_hold(f, hold_to_rebuild(f), p->j, err) : st;
+    return st == RSET_OK && !p->dry ? files_hold(f, hold_to_rebuild(f), p->j, err) : st;
+}
+
+/* Redundancy that cannot be rebuilt is encoded again; not that of files which all ranks have written anew. */
+static bool
+is_encoded_again(const rset_outcome *out)
+{
+    return out->reprotect && out->reason != RSET_REASON_REWRITTEN;
 }
 
 /* One rank of all of them, in a thread of its own. */
@@ -201,13 +210,14 @@ recover_seat(rset_comm *world, void *arg)
                               .evidence = &f.evidence,
                               .content = RSET_CONTENT_ALL,
                               .tidy = true,
+                              .dry_run = p->dry,
                               .undelete = p->o->deleted,
                               .host = p->j->host};
 
     at->err = RSET_ERR_NONE;
     args.before = open_to_recover(p, world->rank, &f, &at->err);
     at->st = rset_recover(&args, &at->out, &at->err);
-    if (at->st == RSET_OK && at->out.reprotect)
+    if (at->st == RSET_OK && !p->dry && is_encoded_again(&at->out))
         at->st = protect_again(p, world, &f, &at->err);
     files_close(&f);
 }
@@ -239,12 +249,13 @@ tell_changed(const seating *p, const seat *at)
 static void
 tell_seat(const seating *p, int r)
 {
-    const seat *at = &p->seats[r];
-    char       *what, *text;
+    const seat  *at = &p->seats[r];
+    const member m = member_after(at->member, &at->out);
+    char        *what, *text;
 
     if (wait_tries_again(p->j, at->st, at->err.text))
         return;
-    what = action_text(&p->f->decision, at->member, false);
+    what = action_text(&at->out.decided, &m, p->dry);
     text = shown(at->st == RSET_OK ? at->out.note : at->err.text);
     if (at->st != RSET_OK && r == 0)
         fprintf(stderr, "h5redset: %s\n", text);
@@ -259,46 +270,76 @@ tell_seat(const seating *p, int r)
 }
 
 static void
-tell_plan(const seating *p)
+tell_seats(const seating *p)
 {
-    for (int r = 0; r < p->n; r++) {
-        const member *m = p->seats[r].member;
-        char         *what = action_text(&p->f->decision, m, true);
+    for (int r = 0; r < p->n; r++)
+        if (p->seats[r].by == p->j->rank)
+            tell_seat(p, r);
+}
 
-        if (what != NULL)
-            tell_text(p, p->hosts[p->seats[r].by], m, what);
-        free(what);
-    }
+/* Of what was done, or would be. The same on all processes that have a rank. */
+static int
+exit_status_after(const seating *p)
+{
+    for (int r = 0; r < p->n; r++)
+        if (p->seats[r].by == p->j->rank && !p->seats[r].out.protected_ &&
+            !is_encoded_again(&p->seats[r].out))
+            return EXITS_REPAIR;
+    return EXITS_WELL;
 }
 
 /* Each process for the ranks that it has. */
 static rset_status
-carry_out(seating *p, rset_err *err)
+go_through(seating *p, rset_err *err)
 {
-    rset_status st = run_seats(p, recover_seat, p, err);
+    rset_status st = seat_all(p, err);
 
+    if (st != RSET_OK)
+        return st;
+    st = run_seats(p, recover_seat, p, err);
     progress_wipe();
-    for (int r = 0; st == RSET_OK && r < p->n; r++)
-        if (p->seats[r].by == p->j->rank)
-            tell_seat(p, r);
-    return seats_status(p, st);
+    return st;
 }
 
 static int
 rebuild_seats(seating *p)
 {
     rset_err    err = RSET_ERR_NONE;
-    rset_status st = seat_all(p, &err);
+    rset_status st = go_through(p, &err);
 
-    if (st != RSET_OK && p->j->rank == 0)
-        print_error(err.text);
-    if (st == RSET_OK && p->o->dry_run && p->j->rank == 0)
-        tell_plan(p);
-    else if (st == RSET_OK && !p->o->dry_run)
-        st = carry_out(p, &err);
     if (st == RSET_OK)
-        return p->f->decision.protection == RSET_PROTECTION_NONE ? EXITS_REPAIR : EXITS_WELL;
-    return exits_of(st);
+        tell_seats(p);
+    else if (p->j->rank == 0)
+        print_error(err.text);
+    st = seats_status(p, st);
+    return st == RSET_OK ? exit_status_after(p) : exits_of(st);
+}
+
+/* Is all of it whole? Else *damaged_out: how many bytes this process has of files that are not. */
+static bool
+verify_seats(seating *p, uint64_t *damaged_out)
+{
+    rset_err ignored = RSET_ERR_NONE;
+    bool     whole = seats_status(p, go_through(p, &ignored)) == RSET_OK;
+
+    for (int r = 0; r < p->n; r++) {
+        const seat *at = &p->seats[r];
+
+        if (at->by != p->j->rank)
+            continue;
+        whole = whole && at->out.decided.verdict == RSET_VERDICT_KEEP && at->out.protected_;
+        if (rset_outcome_action(&at->out) != RSET_ACTION_NOTHING)
+            *damaged_out += work_bytes_of(at->member->seen);
+    }
+    return job_most(p->j, !whole) == 0;
+}
+
+bool
+rebuild_is_whole_by_size(const family *f)
+{
+    return !f->renamed && !f->elsewhere && f->superseded == 0 &&
+           f->decision.verdict == RSET_VERDICT_KEEP &&
+           f->decision.protection == RSET_PROTECTION_VALID;
 }
 
 /* Something is lost, or has another name than what protects it. Under which names files belong that were renamed in part, nobody
@@ -306,11 +347,10 @@ rebuild_seats(seating *p)
 bool
 rebuild_has_work(const family *f)
 {
-    if (f->renamed && f->partly)
-        return false;
-    return f->decision.verdict == RSET_VERDICT_RESTORE ||
-           (f->renamed && f->decision.verdict == RSET_VERDICT_KEEP &&
-            f->decision.protection == RSET_PROTECTION_VALID);
+    if (f->renamed)
+        return !f->partly && f->decision.verdict != RSET_VERDICT_REFUSE &&
+               f->decision.protection == RSET_PROTECTION_VALID;
+    return f->decision.verdict == RSET_VERDICT_RESTORE;
 }
 
 static void
@@ -342,36 +382,62 @@ is_left_for_later(const job *j, const family *f)
     return later;
 }
 
-/* Carries out what is decided of these files. */
+/* Nothing that its ranks could do about it. */
 static int
-rebuild_family(job *j, const options *o, const family *f, const char (*hosts)[RSET_HOST_NAME])
+tell_how_it_is(const job *j, const family *f)
 {
-    seating   p = {.j = j, .o = o, .hosts = hosts, .f = f};
     const int known = family_exit_status(f);
-    int       status;
 
-    if (!rebuild_has_work(f)) {
-        if (is_left_for_later(j, f))
-            return EXITS_WELL;
-        if (j->rank == 0)
-            tell_what_is_left(f);
-        return known == EXITS_WELL && f->partly ? EXITS_REPAIR : known;
-    }
-    seats_take(&p);
-    status = rebuild_seats(&p);
-    free(p.seats);
-    return status;
+    if (is_left_for_later(j, f))
+        return EXITS_WELL;
+    if (j->rank == 0)
+        tell_what_is_left(f);
+    return known == EXITS_WELL && f->partly ? EXITS_REPAIR : known;
+}
+
+/* The ranks of these files, and the processes that there are for them. */
+static bool
+begin_seating(seating *p, job *j, const options *o, const family *f, bool dry)
+{
+    char(*hosts)[RSET_HOST_NAME] = NULL;
+    rset_err err = RSET_ERR_NONE;
+
+    *p = (seating){.j = j, .o = o, .f = f, .dry = dry};
+    if (job_hosts(j, &hosts, &err) != RSET_OK)
+        print_error(err.text);
+    else
+        seats_take(p);
+    p->hosts = (const char(*)[RSET_HOST_NAME])hosts;
+    return p->seats != NULL;
+}
+
+static void
+end_seating(seating *p)
+{
+    free(p->seats);
+    free((void *)p->hosts);
+}
+
+bool
+rebuild_verify(job *j, const options *o, const family *f, uint64_t *damaged_out)
+{
+    seating    p;
+    const bool whole = begin_seating(&p, j, o, f, true) && verify_seats(&p, damaged_out);
+
+    end_seating(&p);
+    return whole;
 }
 
 int
 rebuild_parallel(job *j, const options *o, const family *f)
 {
-    char(*hosts)[RSET_HOST_NAME] = NULL;
-    rset_err err = RSET_ERR_NONE;
-    int      status = EXITS_ERROR;
+    seating p;
+    int     status = EXITS_ERROR;
 
-    if (job_hosts(j, &hosts, &err) == RSET_OK)
-        status = rebuild_family(j, o, f, (const char(*)[RSET_HOST_NAME])hosts);
-    free(hosts);
+    if (!rebuild_has_work(f) && !rebuild_is_whole_by_size(f))
+        return tell_how_it_is(j, f);
+    if (begin_seating(&p, j, o, f, o->dry_run))
+        status = rebuild_seats(&p);
+    end_seating(&p);
     return status;
 }

@@ -10,11 +10,17 @@
 
 #include "protect/protect.h"
 
-/* All that is decided of these files, or what it would be (o->dry_run): under mpiexec with one process for each file, on
- * the node that has it, or had; else with a thread for each. Collective; returns this process's exit status. */
+/* As its ranks would open them (recover/recover.h): all that is decided of these files, or what it would be (o->dry_run): under
+ * mpiexec with one process for each file, on the node that has it, or had; else with a thread for each. Collective; returns this
+ * process's exit status. */
 int rebuild_parallel(job *j, const options *o, const family *f);
 
-/* Does it change anything? Else it only says how they are. Pure. */
+/* Is the content of all of it as recorded? A dry run, which keeps nobody from the files, and tells nothing. To *damaged_out is added how
+ * much of the others this process has, in bytes. Collective; the same on all. */
+bool rebuild_verify(job *j, const options *o, const family *f, uint64_t *damaged_out);
+
+/* Is nothing lost or to be done, as sizes tell? And can what is to be done be done? Pure. */
+bool rebuild_is_whole_by_size(const family *f);
 bool rebuild_has_work(const family *f);
 
 /* How files are to be protected, the same on all ranks but for their places. */

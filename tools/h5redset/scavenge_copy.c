@@ -235,12 +235,11 @@ copy_recorded(scavenge *s, item *it, const files *f, const rset_info *info, rset
     const rset_undo *undo = &f->evidence.undo;
     copy             c = {.s = s, .it = it, .info = info};
     rset_local       at = f->local;
+    char            *shadow = NULL;
     bool             good = false;
-    rset_status      st = RSET_OK;
+    rset_status st = rset_evidence_shadow_name(&f->evidence, f->prefix, generation, &shadow, err);
 
-    if (rset_evidence_has_shadow(&f->evidence, generation)) {
-        char *shadow = rset_name_of(RSET_NAME_SHADOW, f->prefix, generation);
-
+    if (shadow != NULL) {
         at.shadow = shadow;
         st = copy_content(&c, &at, &good, err);
         it->out.how = HOW_FINISHED;

@@ -128,11 +128,13 @@ open_seat(const seating *p, int r, files *f, rset_err *err)
     char             *dir = dir_of(path);
     const files_place at = {.dir = dir,
                             .name = rset_path_base(path),
-                            .prefix = m->own && !m->seen->renamed ? m->seen->prefix : NULL,
+                            .prefix =
+                                m->own && (p->dry || !m->seen->renamed) ? m->seen->prefix : NULL,
                             .path = m->known != NULL && !p->f->renamed ? m->known->path : NULL,
                             .others = m->known != NULL ? m->known->others : NULL,
-                            .create = m->seen == NULL,
-                            .make = p->o->command == COMMAND_REBUILD && !p->o->dry_run,
+                            .create = m->seen == NULL && !p->dry,
+                            .make = p->o->command == COMMAND_REBUILD && !p->dry,
+                            .may_lack = p->dry,
                             .within = &p->o->paths};
     rset_status       st;
 

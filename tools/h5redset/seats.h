@@ -21,7 +21,8 @@ typedef struct seating {
     const options *o;
     const char (*hosts)[RSET_HOST_NAME];
     const family *f;
-    int           n; /* ranks */
+    bool          dry; /* nothing is changed: what would be done is found out */
+    int           n;   /* ranks */
     seat         *seats;
 } seating;
 
@@ -31,7 +32,8 @@ void seats_take(seating *p);
 /* Which process each has. RSET_LOST: nothing records a rank; RSET_USAGE: no process is where it would have to be. */
 rset_status seat_all(seating *p, rset_err *err);
 
-/* Opens what this process has of rank r's files. */
+/* Opens what this process has of rank r's files; in a dry run those that were renamed with what protects them under the old name, and
+ * of a directory that is missing nothing. */
 rset_status open_seat(const seating *p, int r, files *f, rset_err *err);
 
 /* Runs body once for each rank of this process, as a thread, with a communicator of all ranks. A failure to do so is said on

@@ -1,8 +1,8 @@
 /* work.c: see work.h. */
 #include "work.h"
 
-static uint64_t
-bytes_of(const sighting *seen)
+uint64_t
+work_bytes_of(const sighting *seen)
 {
     return seen != NULL ? seen->size + seen->redundancy_size : 0;
 }
@@ -23,24 +23,23 @@ bytes_instead(const cat_set *s, const member *m)
     return m->known->length * ((uint64_t)s->desc.members - parity + stripes);
 }
 
-/* All that is left of the set is verified, what is left of the member before that too. */
+/* All that is left of the set is verified. */
 uint64_t
 work_for_member(const cat_set *s, const member *m)
 {
-    uint64_t total = bytes_of(m->seen) + bytes_instead(s, m);
+    uint64_t total = bytes_instead(s, m);
 
     for (int i = 0; i < s->desc.members; i++)
-        total += bytes_of(s->members[i].seen);
+        total += work_bytes_of(s->members[i].seen);
     return total;
 }
 
 /* Where files are lost and all others are as they should be, these are verified while they are read for the rebuild. Else all ranks
- * verify theirs, and each set does once more before it plans; then sets with a loss are read for the rebuild, and of others only
- * what is damaged is copied. */
+ * verify theirs; then sets with a loss are read for the rebuild, and of others only what is damaged is copied. */
 uint64_t
-work_for_family(const family *f, int by)
+work_for_family(const family *f, int by, uint64_t found)
 {
-    uint64_t all = 0, of_lost = 0, damaged = 0;
+    uint64_t all = 0, of_lost = 0, damaged = found;
 
     for (int k = 0; k < f->nsets; k++) {
         const cat_set *s = &f->sets[k];
@@ -49,7 +48,8 @@ work_for_family(const family *f, int by)
 
         for (int i = 0; i < s->desc.members; i++) {
             const member  *m = &s->members[i];
-            const uint64_t bytes = m->seen != NULL && m->seen->by == by ? bytes_of(m->seen) : 0;
+            const uint64_t bytes =
+                m->seen != NULL && m->seen->by == by ? work_bytes_of(m->seen) : 0;
 
             of_set += bytes;
             lost = lost || m->state == STATE_LOST;
@@ -58,5 +58,5 @@ work_for_family(const family *f, int by)
         all += of_set;
         of_lost += lost ? of_set : 0;
     }
-    return damaged > 0 ? 2 * all + (of_lost > damaged ? of_lost : damaged) : all;
+    return damaged > 0 ? all + (of_lost > damaged ? of_lost : damaged) : all;
 }
