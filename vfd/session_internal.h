@@ -212,8 +212,14 @@ enum {
     RSET_BIT_HAS = 1024,      /* created over what as many ranks have protected together */
     RSET_BIT_ANEW = 2048,     /* created where nothing protected was beside it */
     RSET_BIT_OLD_COPIES =
-        4096,                /* it may have old copies of other ranks' files in its directories */
-    RSET_BIT_EXTERNAL = 8192 /* it has raw data in files that nobody protects (external.h) */
+        4096,                 /* it may have old copies of other ranks' files in its directories */
+    RSET_BIT_EXTERNAL = 8192, /* it has raw data in files that nobody protects (external.h) */
+    RSET_BIT_AMISS =
+        1
+        << 14, /* to open: this rank does not say that its file is whole; else it is, of the generation that is the
+                                 proposal's base, and: */
+    RSET_BIT_VERIFIED = 1 << 15, /* all of its content was verified */
+    RSET_BIT_UNREAD = 1 << 16    /* none was, as this rank wants it */
 };
 
 /* What to do about files that are not one per rank; ends every such message. */

@@ -355,37 +355,87 @@ seems_whole(const rset_session *session, rset_status own)
            !rset_session_is_older(session) && !rset_session_is_distrusted(session);
 }
 
-/* All do something else now, and all of this file is as it was protected: it is opened as if they had come, and closed with them. They
- * open theirs only if it is of the same generation. False: it is not. */
+/* Is all of this file as it was protected, by what this rank sees? `content`: so much of it was verified then. */
 static bool
-is_opened_by_itself(rset_session *session)
+is_whole(rset_session *session, rset_content content)
 {
-    const rset_team   *team = session->team;
-    const rset_content content = content_wanted(session, true);
+    const rset_team *team = session->team;
+    rset_err         ignored = RSET_ERR_NONE;
+
+    return rset_stands_alone(&session->local, &session->evidence, content, team->comm->rank,
+                             team->ranks) &&
+           verify_when_read(session, &ignored) == RSET_OK;
+}
+
+/* It is opened as it is. */
+static void
+take_whole(rset_session *session, rset_content content)
+{
     const rset_outcome whole = {.protected_ = true,
                                 .unread = content != RSET_CONTENT_ALL,
                                 .generation = rset_evidence_generation(&session->evidence)};
-    rset_err           ignored = RSET_ERR_NONE;
 
-    if (!rset_stands_alone(&session->local, &session->evidence, content, team->comm->rank,
-                           team->ranks) ||
-        verify_when_read(session, &ignored) != RSET_OK)
-        return false;
-    session->met = session->mode == RSET_OPEN_UPDATE;
     session->opened_generation = whole.generation;
     session->content_is =
         content != RSET_CONTENT_NONE ? RSET_CONTENT_IS_VERIFIED : RSET_CONTENT_IS_PROTECTED;
     session->opened.did = rset_session_did(&whole);
     rset_session_count_outcome(session, &whole);
     verify_behind(session, &whole);
+}
+
+/* All do something else now, and all of this file is as it was protected: it is opened as if they had come, and closed with them. They
+ * open theirs only if it is of the same generation. False: it is not. */
+static bool
+is_opened_by_itself(rset_session *session)
+{
+    const rset_content content = content_wanted(session, true);
+
+    if (!is_whole(session, content))
+        return false;
+    session->met = session->mode == RSET_OPEN_UPDATE;
+    take_whole(session, content);
     return true;
+}
+
+/* ---- all whole ----
+ *
+ * Mostly nothing is wrong. So a rank whose file is small looks at it before it meets the others, and says what it has found with the
+ * proposal. Where all say that theirs are whole, of one generation, and verified as far as anyone wants, there is nothing to recover:
+ * the table would say HEALTHY of them all. */
+
+/* What this rank says of its file. */
+static void
+say_whole(rset_session *session, const rset_err *mine, rset_proposal *p)
+{
+    const rset_evidence *ev = &session->evidence;
+    const rset_content   content = content_wanted(session, session->mode == RSET_OPEN_READ);
+    const bool           reads = content != RSET_CONTENT_NONE;
+
+    p->bits |= RSET_BIT_AMISS;
+    if (session->team->comm == NULL || !seems_whole(session, mine->status) || ev->orphans ||
+        (reads && rset_info_length(&ev->header.infos[0]) > RSET_VERIFY_NOW) ||
+        !is_whole(session, reads ? RSET_CONTENT_ALL : RSET_CONTENT_NONE))
+        return;
+    p->bits ^= RSET_BIT_AMISS | (reads ? RSET_BIT_VERIFIED : RSET_BIT_UNREAD);
+    p->least_base = p->most_base = rset_evidence_generation(ev);
+}
+
+/* What all say, each of its own. The same on all ranks. */
+static bool
+are_all_whole(const rset_proposal *p)
+{
+    const uint64_t content = p->bits & (RSET_BIT_VERIFIED | RSET_BIT_UNREAD);
+
+    return (p->bits & RSET_BIT_AMISS) == 0 && p->among == NULL && p->least_base == p->most_base &&
+           (content == RSET_BIT_VERIFIED || content == RSET_BIT_UNREAD);
 }
 
 /* ---- with the others ---- */
 
 /* *p says what this rank knows of its own file: `whole`, `needs_all`, `came`. */
 static rset_status
-meet_to_open(rset_session *session, rset_proposal *p, rset_agreed *a, rset_err *why)
+meet_to_open(rset_session *session, const rset_err *mine, rset_proposal *p, rset_agreed *a,
+             rset_err *why)
 {
     const rset_proposal known = *p;
 
@@ -396,6 +446,7 @@ meet_to_open(rset_session *session, rset_proposal *p, rset_agreed *a, rset_err *
     p->needs_all = known.needs_all;
     p->came = known.came;
     p->step = session->mode == RSET_OPEN_UPDATE && !session->root;
+    say_whole(session, mine, p);
     return rset_session_meet(session, p, &a->nonce, why);
 }
 
@@ -416,7 +467,7 @@ meet_without(rset_session *session, rset_proposal *p, rset_agreed *a, rset_err *
     *why = RSET_ERR_NONE;
     p->whole = false;
     p->needs_all = own->status != RSET_OK;
-    return meet_to_open(session, p, a, why);
+    return meet_to_open(session, own, p, a, why);
 }
 
 /* RSET_OK: all have come. RSET_PEER: it is open, p->by_itself; or some have not come, and *mine says what came of this rank's file. */
@@ -427,13 +478,13 @@ meet_others(rset_session *session, rset_proposal *p, rset_agreed *a, rset_err *m
 
     *p = (rset_proposal){.whole = seems_whole(session, mine->status),
                          .needs_all = session->found == RSET_MISSING};
-    st = meet_to_open(session, p, a, why);
+    st = meet_to_open(session, mine, p, a, why);
     if (st == RSET_PEER && p->by_itself) {
         if (is_opened_by_itself(session))
             return RSET_PEER;
         *why = RSET_ERR_NONE; /* it needs the others after all */
         *p = (rset_proposal){.needs_all = session->found == RSET_MISSING};
-        st = meet_to_open(session, p, a, why);
+        st = meet_to_open(session, mine, p, a, why);
     }
     return st == RSET_PEER ? meet_without(session, p, a, mine, why) : st;
 }
@@ -463,6 +514,11 @@ rset_session_resolve_parallel(rset_session *session, rset_status own, const rset
     a.reads = p.reads &&
               (p.bits & RSET_BIT_WRITER) == 0; /* who opens a file of one rank counts no step */
     session->met = (p.bits & RSET_BIT_READER) == 0; /* readers have nothing to say at close */
+    if (are_all_whole(&p)) {
+        take_whole(session,
+                   (p.bits & RSET_BIT_VERIFIED) != 0 ? RSET_CONTENT_ALL : RSET_CONTENT_NONE);
+        return RSET_OK;
+    }
     st = own == RSET_OK ? make_room(session, &made, err) : own;
     st = recover_any(session, &a, st, lower, err);
     if (made != NULL && st != RSET_OK) {

@@ -104,6 +104,18 @@ rset_why_unprotected(const rset_local *local, const rset_evidence *ev, const cha
     return st;
 }
 
+/* As the table says of it alone, and so of all ranks together if theirs are like it. */
+static bool
+is_healthy(rset_report report)
+{
+    const rset_policy policy = {.published_ranks = 1};
+    rset_summary      all;
+
+    report.facts &= ~(unsigned)RSET_FACT_UNREAD; /* as much was verified as is wanted */
+    all = rset_summarise(&report);
+    return rset_decide(&all, RSET_COVERAGE_UNKNOWN, &policy).reason == RSET_REASON_HEALTHY;
+}
+
 bool
 rset_stands_alone(const rset_local *local, const rset_evidence *ev, rset_content content, int rank,
                   int ranks)
@@ -114,5 +126,6 @@ rset_stands_alone(const rset_local *local, const rset_evidence *ev, rset_content
 
     return desc != NULL && desc->rank == rank && desc->ranks == ranks && local->dir != NULL &&
            ev->header.infos[0].nfiles == 1 &&
-           look(local, ev, content, &report, &ignored) == RSET_OK && words(ev, &report)[0] == '\0';
+           look(local, ev, content, &report, &ignored) == RSET_OK && is_healthy(report) &&
+           words(ev, &report)[0] == '\0';
 }

@@ -166,8 +166,12 @@ bool rset_find_damaged_redundancy(const rset_local *local, uint64_t generation,
 rset_status rset_why_unprotected(const rset_local *local, const rset_evidence *ev,
                                  const char **why_out, rset_err *err);
 
+/* The content of files of at most so many bytes is verified at once, with their redundancy, not only when all are known to be there. */
+enum { RSET_VERIFY_NOW = 64 * 1024 };
+
 /* Is this rank's file protected, by what its directory says, with the content that was recorded, and written by this rank of
- * so many? Then it can be opened without the others. Local. */
+ * so many? Then it can be opened without the others; and where that is so of the files of all ranks, and all are of one generation, the
+ * table says HEALTHY of them together. Local. */
 bool rset_stands_alone(const rset_local *local, const rset_evidence *ev, rset_content content,
                        int rank, int ranks);
 

@@ -6,10 +6,6 @@
 
 #include <string.h>
 
-/* The content of files of at most so many bytes is verified at once, with their redundancy, not only when all are known to
- * be there. */
-enum { VERIFY_NOW = 64 * 1024 };
-
 /* ---- own files ---- */
 
 /* Data and redundancy against this rank's own header. */
@@ -29,7 +25,7 @@ verify_own(rset_recovery *r, rset_content content)
 static bool
 is_small(const rset_evidence *ev)
 {
-    return rset_info_length(&ev->header.infos[0]) <= VERIFY_NOW;
+    return rset_info_length(&ev->header.infos[0]) <= RSET_VERIFY_NOW;
 }
 
 static rset_status
