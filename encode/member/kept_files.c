@@ -1,4 +1,5 @@
 /* kept_files.c: see kept_internal.h. */
+#include "delta.h"
 #include "kept_internal.h"
 #include "names/names.h"
 #include "store/buffer.h"
@@ -192,8 +193,8 @@ read_source(const rset_kept_source *s, uint64_t off, void *buf, size_t len, size
     return st;
 }
 
-rset_status
-rset_kept_copy(const rset_kept_source *s, rset_file *to, rset_err *err)
+static rset_status
+copy_source(const rset_kept_source *s, rset_file *to, rset_err *err)
 {
     uint8_t    *buf = malloc(rset_buffer_size(RSET_FILE_AT_ONCE));
     size_t      got = RSET_FILE_AT_ONCE;
@@ -212,4 +213,42 @@ rset_kept_copy(const rset_kept_source *s, rset_file *to, rset_err *err)
     }
     free(buf);
     return st;
+}
+
+/* The one file that has the content, but for what an undo journal leads back to; NULL: it is in several, or partly in others. */
+static const rset_file *
+file_to_clone(const rset_kept_source *s, uint64_t *size_out)
+{
+    *size_out = s->size;
+    if (s->data != NULL)
+        return s->data->n == 1 && s->data->next == NULL ? s->data->files[0] : NULL;
+    if (s->may_end && rset_layered_size(s->file) < s->size)
+        *size_out = rset_layered_size(s->file);
+    return s->file->over == NULL && *size_out > 0 ? s->file->base : NULL;
+}
+
+/* Where the file system can, only what is laid over the file is copied. */
+static rset_status
+clone_source(const rset_kept_source *s, rset_file *to, bool *done_out, rset_err *err)
+{
+    uint64_t         size;
+    const rset_file *from = file_to_clone(s, &size);
+    const rset_undo *undo = s->data != NULL ? s->data->undo : NULL;
+    rset_status      st = RSET_OK;
+
+    *done_out = false;
+    if (from != NULL)
+        st = rset_file_clone(to, from, size, done_out, err);
+    if (st == RSET_OK && *done_out && undo != NULL)
+        st = rset_overlay_copy(&undo->kept, s->data->journal, to, err);
+    return st;
+}
+
+rset_status
+rset_kept_copy(const rset_kept_source *s, rset_file *to, rset_err *err)
+{
+    bool        cloned = false;
+    rset_status st = clone_source(s, to, &cloned, err);
+
+    return st != RSET_OK || cloned ? st : copy_source(s, to, err);
 }

@@ -383,6 +383,26 @@ rset_file_resize(rset_file *file, uint64_t len, rset_err *err)
 }
 
 rset_status
+rset_file_clone(rset_file *to, const rset_file *from, uint64_t size, bool *done_out, rset_err *err)
+{
+    struct stat sb;
+    rset_status st = RSET_OK;
+
+    *done_out = to->is_new && to->size == 0 && rset_sys_now->clone(to->fd, from->fd) == 0;
+    if (!*done_out)
+        return RSET_OK;
+    to->unsynced = true;
+    if (rset_sys_now->fstat(to->fd, &sb) != 0)
+        return rset_fail_errno(err, RSET_IO, errno, "%s", to->path);
+    *done_out = (uint64_t)sb.st_size >= size;
+    if (!*done_out || (uint64_t)sb.st_size > size)
+        st = rset_file_resize(to, *done_out ? size : 0, err);
+    to->size = *done_out ? size : 0;
+    rset_written_note(&to->written, 0, to->size);
+    return st;
+}
+
+rset_status
 rset_file_sync(rset_file *file, rset_err *err)
 {
     rset_phase before;

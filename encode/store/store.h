@@ -40,6 +40,7 @@ typedef struct rset_sys {
     ssize_t (*pwrite)(int fd, const void *buf, size_t len, off_t off);
     off_t (*lseek)(int fd, off_t off, int whence); /* SEEK_DATA, SEEK_HOLE */
     int (*ftruncate)(int fd, off_t len);
+    int (*clone)(int to, int from); /* ioctl(FICLONE): `to` shares all bytes of `from` */
     int (*fsync)(int fd);
     int (*sync_file_range)(int fd, off_t off, off_t len, unsigned flags);
     int (*fstat)(int fd, struct stat *st);
@@ -249,6 +250,11 @@ uint64_t rset_file_next_data(rset_file *file, uint64_t off, uint64_t *end_out);
 rset_status rset_file_write(rset_file *file, uint64_t off, const void *buf, size_t len,
                             rset_err *err);
 rset_status rset_file_resize(rset_file *file, uint64_t len, rset_err *err);
+/* A file that this process has created, and of which nothing was written, shares the first `size` bytes of `from`, where the file system
+ * can do that: no byte is copied. *done_out: it does; else it is empty as before. RSET_IO: it has too many bytes of `from`, and cannot be
+ * used. Local. */
+rset_status rset_file_clone(rset_file *to, const rset_file *from, uint64_t size, bool *done_out,
+                            rset_err *err);
 rset_status rset_file_sync(rset_file *file, rset_err *err);
 
 /* Has the disk begin with what is written so far, so that a later sync has less to wait for. Large files that

@@ -6,11 +6,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/fsuid.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -163,6 +165,12 @@ posix_rename_new(int from_dir, const char *from, int to_dir, const char *to)
     return -1;
 }
 
+static int
+posix_clone(int to, int from)
+{
+    return ioctl(to, FICLONE, from);
+}
+
 const rset_sys rset_sys_posix = {
     .openat = posix_openat,
     .close = close,
@@ -170,6 +178,7 @@ const rset_sys rset_sys_posix = {
     .pwrite = posix_pwrite,
     .lseek = lseek,
     .ftruncate = posix_ftruncate,
+    .clone = posix_clone,
     .fsync = fsync,
     .sync_file_range = sync_file_range,
     .fstat = posix_fstat,

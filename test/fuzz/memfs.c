@@ -171,6 +171,13 @@ mem_ftruncate(int fd, off_t len)
 }
 
 static int
+mem_clone(int to, int from)
+{
+    (void)to, (void)from;
+    return memfs_fail(EOPNOTSUPP);
+}
+
+static int
 mem_sync_file_range(int fd, off_t off, off_t len, unsigned flags)
 {
     (void)fd;
@@ -355,6 +362,7 @@ memfs_use(int n)
         .guard = mem_guard,
         .guarded = mem_guarded,
         .boot = mem_boot,
+        .clone = mem_clone,
         .sync_file_range = mem_sync_file_range,
         .fstat = memfs_fstat,
         .fstatat = memfs_fstatat,

@@ -304,6 +304,15 @@ tap_boot(void)
     return rset_sys_posix.boot(); /* no file call */
 }
 
+/* Here files are copied: what they share is tried by unit.kept_clone. */
+static int
+tap_clone(int to, int from)
+{
+    (void)to, (void)from;
+    errno = EOPNOTSUPP;
+    return -1;
+}
+
 const rset_sys tap_table = {
     .openat = tap_openat,
     .close = tap_close,
@@ -311,6 +320,7 @@ const rset_sys tap_table = {
     .pwrite = tap_pwrite,
     .lseek = lseek, /* a hint as well */
     .ftruncate = tap_ftruncate,
+    .clone = tap_clone,
     .fsync = tap_fsync,
     .sync_file_range = sync_file_range, /* a hint, that nothing depends on */
     .fstat = tap_fstat,
