@@ -228,21 +228,11 @@ is_same(const rset_holding *a, const rset_holding *b)
     return memcmp(a, b, offsetof(rset_holding, by)) == 0;
 }
 
-static size_t
-count_askers(const rset_saying *of_key, size_t n)
-{
-    size_t askers = 0;
-
-    while (askers < n && of_key[askers].asks != 0)
-        askers++;
-    return askers;
-}
-
 /* Is anything said of a name that a rank opens, but that it does, and knows of the generation in which the file was protected? */
 static bool
 differ(const rset_saying *of_key, size_t n)
 {
-    const size_t askers = count_askers(of_key, n);
+    const size_t askers = rset_keepers_askers(of_key, n);
     bool         any = askers > 1;
 
     for (size_t k = askers; askers > 0 && k < n; k++)
@@ -251,19 +241,21 @@ differ(const rset_saying *of_key, size_t n)
 }
 
 /* Each that asks hears whether others do, and what there is. */
-static bool
-answer(const rset_saying *of_key, size_t n, rset_records *out)
+static rset_status
+answer(rset_answers *to, const rset_saying *of_key, size_t n)
 {
-    const size_t      askers = count_askers(of_key, n);
+    const size_t      askers = rset_keepers_askers(of_key, n);
     const rset_saying first = {.asks = askers > 1 ? 2 : 1};
 
     for (size_t i = 0; i < askers; i++) {
-        rset_records_add(out, of_key[i].from, &first);
+        const int who = of_key[i].holding.by;
+
+        rset_records_add(&to->out, who, &first);
         for (size_t k = askers; k < n; k++)
             if (k == askers || !is_same(&of_key[k - 1].holding, &of_key[k].holding))
-                rset_records_add(out, of_key[i].from, &(rset_saying){.holding = of_key[k].holding});
+                rset_records_add(&to->out, who, &(rset_saying){.holding = of_key[k].holding});
     }
-    return true;
+    return RSET_OK;
 }
 
 rset_status
@@ -285,8 +277,9 @@ rset_openings_differ(rset_recovery *r, bool *differ_out)
     const rset_recover_args    *a = r->args;
     bool                        none = false;
     rset_keepers_aside          aside;
-    const rset_keepers_question q = {a->world, a->host, answer, &none, &aside};
-    rset_status                 st = rset_openings_ask_aside(r, &aside);
+    const rset_keepers_question q = {
+        .world = a->world, .host = a->host, .answer = answer, .news = &none, .aside = &aside};
+    rset_status st = rset_openings_ask_aside(r, &aside);
 
     st = rset_keepers_ask(&q, st, &aside.said, r->err);
     rset_records_free(&aside.said);

@@ -147,8 +147,8 @@ rset_recovery_look(rset_recovery *r)
     rset_status st = look_ahead(r);
 
     r->optimistic = !r->closely && may_be_optimistic(r);
-    st = r->placed ? rset_agree(r->args->world, st, r->args->host, r->err)
-                   : rset_recovery_places(r, st);
+    st = r->hosts_known ? rset_agree(r->args->world, st, r->args->host, r->err)
+                        : rset_recovery_find_hosts(r, st);
     if (st != RSET_OK)
         return st;
     r->coverage = RSET_COVERAGE_UNKNOWN;
