@@ -98,6 +98,21 @@ answer_all(const rset_keepers_question *q, const rset_records *heard, rset_answe
 }
 
 rset_status
+rset_keepers_hear(const rset_keepers_question *q, rset_status own, rset_records *said,
+                  rset_err *err)
+{
+    rset_answers to = {.arg = q->arg, .out.size = sizeof(rset_saying), .err = err};
+    uint64_t     found = 0;
+    rset_status  st = rset_route(q->world, own, q->host, said, err);
+
+    if (st == RSET_OK)
+        st = answer_all(q, said, &to, &found);
+    rset_records_free(said);
+    rset_records_free(&to.out);
+    return st;
+}
+
+rset_status
 rset_keepers_ask(const rset_keepers_question *q, rset_status own, rset_records *said, rset_err *err)
 {
     rset_answers to = {.arg = q->arg, .out.size = sizeof(rset_saying), .err = err};

@@ -153,4 +153,9 @@ typedef struct rset_keepers_question {
 rset_status rset_keepers_ask(const rset_keepers_question *q, rset_status own, rset_records *said,
                              rset_err *err);
 
+/* The first half of that: `answer` hears what was said, and keeps to itself what it makes of it. Collective; a failure of `answer` is this
+ * rank's own. RSET_NOMEM, RSET_PEER. */
+rset_status rset_keepers_hear(const rset_keepers_question *q, rset_status own, rset_records *said,
+                              rset_err *err);
+
 #endif

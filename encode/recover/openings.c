@@ -7,15 +7,16 @@
 
 /* ---- what this process sees ---- */
 
-static rset_opening
+static rset_holding
 own_opening(const rset_recovery *r)
 {
     const rset_local *local = r->args->local;
-    rset_opening      own = {0};
+    rset_holding      own = {0};
 
     if (local->nfiles > 0 && !r->unprotected) {
         own.name = rset_name_hash(local->names[0]);
-        own.found = local->dir != NULL && rset_dir_has_file(local->dir, local->names[0]);
+        if (local->dir != NULL && rset_dir_has_file(local->dir, local->names[0]))
+            own.facts = RSET_HOLDING_DATA;
     }
     return own;
 }
@@ -136,7 +137,7 @@ int
 rset_openings_finder(const rset_openings *o, uint64_t name)
 {
     for (int i = 0; i < o->r->args->world->size; i++)
-        if (o->openings[i].name == name && o->openings[i].found != 0)
+        if (o->openings[i].name == name && (o->openings[i].facts & RSET_HOLDING_DATA) != 0)
             return i;
     return rset_openings_asker(o, name);
 }
@@ -328,7 +329,7 @@ rset_openings_ask(rset_openings *o)
 void
 rset_openings_take_newest(rset_openings *o, bool meant)
 {
-    rset_opening *own = &o->own;
+    rset_holding *own = &o->own;
 
     own->generation = own->next = own->step = 0;
     for (size_t i = 0; i < o->nheard; i++) {
