@@ -2,9 +2,9 @@
 #include "parallel.h"
 
 #include "exits.h"
+#include "hosted.h"
 #include "progress.h"
 #include "report.h"
-#include "seats.h"
 #include "wait.h"
 
 #include <stdlib.h>
@@ -137,10 +137,10 @@ restore_parallel(rset_comm *world, const protect_wish *wish, const files *kept, 
     return st;
 }
 
-/* ---- seats ---- */
+/* ---- ranks that are hosted ---- */
 
 protect_wish
-wish_of_seat(const seating *p, int rank)
+wish_of_rank(const hosting *p, int rank)
 {
     return (protect_wish){.sets = {.scheme = p->f->desc.scheme,
                                    .parity = p->f->desc.parity,
@@ -150,10 +150,10 @@ wish_of_seat(const seating *p, int rank)
 }
 
 rset_status
-recover_whole(rset_comm *world, const seating *p, files *f, rset_status before,
+recover_whole(rset_comm *world, const hosting *p, files *f, rset_status before,
               const char *not_done)
 {
-    seat             *at = &p->seats[world->rank];
+    hosted           *at = &p->hosted[world->rank];
     rset_recover_args args = {.world = world,
                               .local = &f->local,
                               .evidence = &f->evidence,
@@ -171,10 +171,10 @@ recover_whole(rset_comm *world, const seating *p, files *f, rset_status before,
 /* ---- rebuilding ---- */
 
 static rset_status
-protect_again(const seating *p, rset_comm *world, files *f, rset_err *err)
+protect_again(const hosting *p, rset_comm *world, files *f, rset_err *err)
 {
     char              note[RSET_ERR_TEXT];
-    protect_wish      wish = wish_of_seat(p, world->rank);
+    protect_wish      wish = wish_of_rank(p, world->rank);
     const rset_status st = files_hold(f, HOLD_FROM_WRITERS, p->j, err); /* the new ones too */
 
     wish.same = true;
@@ -182,19 +182,19 @@ protect_again(const seating *p, rset_comm *world, files *f, rset_err *err)
 }
 
 static rset_status
-open_to_recover(const seating *p, int r, files *f, rset_err *err)
+open_to_recover(const hosting *p, int r, files *f, rset_err *err)
 {
-    const rset_status st = open_seat(p, r, f, err);
+    const rset_status st = hosted_open(p, r, f, err);
 
     return st == RSET_OK ? files_hold(f, hold_to_rebuild(f), p->j, err) : st;
 }
 
 /* One rank of all of them, in a thread of its own. */
 static void
-recover_seat(rset_comm *world, void *arg)
+recover_hosted(rset_comm *world, void *arg)
 {
-    const seating    *p = arg;
-    seat             *at = &p->seats[world->rank];
+    const hosting    *p = arg;
+    hosted           *at = &p->hosted[world->rank];
     files             f = {0};
     rset_recover_args args = {.world = world,
                               .local = &f.local,
@@ -214,7 +214,7 @@ recover_seat(rset_comm *world, void *arg)
 
 /* "HOST:PATH: what", where there is more than one host. */
 static void
-tell_text(const seating *p, const char *host, const member *m, const char *what)
+tell_text(const hosting *p, const char *host, const member *m, const char *what)
 {
     char *path = member_path(m), *safe = shown(path);
 
@@ -227,7 +227,7 @@ tell_text(const seating *p, const char *host, const member *m, const char *what)
 
 /* What had been changed is put aside. */
 static void
-tell_changed(const seating *p, const seat *at)
+tell_changed(const hosting *p, const hosted *at)
 {
     char text[RSET_ERR_TEXT], *path = member_path(at->member);
 
@@ -237,10 +237,10 @@ tell_changed(const seating *p, const seat *at)
 }
 
 static void
-tell_seat(const seating *p, int r)
+tell_hosted(const hosting *p, int r)
 {
-    const seat *at = &p->seats[r];
-    char       *what, *text;
+    const hosted *at = &p->hosted[r];
+    char         *what, *text;
 
     if (wait_tries_again(p->j, at->st, at->err.text))
         return;
@@ -259,36 +259,36 @@ tell_seat(const seating *p, int r)
 }
 
 static void
-tell_plan(const seating *p)
+tell_plan(const hosting *p)
 {
     for (int r = 0; r < p->n; r++) {
-        const member *m = p->seats[r].member;
+        const member *m = p->hosted[r].member;
         char         *what = action_text(&p->f->decision, m, true);
 
         if (what != NULL)
-            tell_text(p, p->hosts[p->seats[r].by], m, what);
+            tell_text(p, p->hosts[p->hosted[r].by], m, what);
         free(what);
     }
 }
 
 /* Each process for the ranks that it has. */
 static rset_status
-carry_out(seating *p, rset_err *err)
+carry_out(hosting *p, rset_err *err)
 {
-    rset_status st = run_seats(p, recover_seat, p, err);
+    rset_status st = hosted_run(p, recover_hosted, p, err);
 
     progress_wipe();
     for (int r = 0; st == RSET_OK && r < p->n; r++)
-        if (p->seats[r].by == p->j->rank)
-            tell_seat(p, r);
-    return seats_status(p, st);
+        if (p->hosted[r].by == p->j->rank)
+            tell_hosted(p, r);
+    return hosted_status(p, st);
 }
 
 static int
-rebuild_seats(seating *p)
+rebuild_all(hosting *p)
 {
     rset_err    err = RSET_ERR_NONE;
-    rset_status st = seat_all(p, &err);
+    rset_status st = hosted_assign(p, &err);
 
     if (st != RSET_OK && p->j->rank == 0)
         print_error(err.text);
@@ -346,7 +346,7 @@ is_left_for_later(const job *j, const family *f)
 static int
 rebuild_family(job *j, const options *o, const family *f, const char (*hosts)[RSET_HOST_NAME])
 {
-    seating   p = {.j = j, .o = o, .hosts = hosts, .f = f};
+    hosting   p = {.j = j, .o = o, .hosts = hosts, .f = f};
     const int known = family_exit_status(f);
     int       status;
 
@@ -357,9 +357,9 @@ rebuild_family(job *j, const options *o, const family *f, const char (*hosts)[RS
             tell_what_is_left(f);
         return known == EXITS_WELL && f->partly ? EXITS_REPAIR : known;
     }
-    seats_take(&p);
-    status = rebuild_seats(&p);
-    free(p.seats);
+    hosted_begin(&p);
+    status = rebuild_all(&p);
+    free(p.hosted);
     return status;
 }
 
