@@ -2,11 +2,11 @@
  *
  *   a process looks into directories once  -> rset_look: the files of ranks that lie there (located.h)
  *   what it finds of one rank's file       -> rset_holding: one struct, sent as it is
- *   who asks for a file, and who has any   -> rset_keepers_ask: each name is kept by one rank, which is found by its hash,
+ *   who asks for a file, and who has any   -> rset_keepers_ask: each name or member is kept by one rank, found by its hash or number,
  *   of it, meet at a keeper                   and nobody holds more than its share
  *
- * Files that have to be brought to their ranks (move/), and ranks that read what they like (recover/apart.c) or stand in for others
- * (recover/stand_in.c) ask in the same way; what a keeper answers is theirs to say. */
+ * So move/ asks for files that have to be brought to their ranks; and recover/ for the files that readers open (apart.c), and for the hosts of
+ * members (hosts.c), also where others stand in for the ranks that wrote them (stand_in.c). What a keeper answers is theirs to say. */
 #ifndef RSET_PICTURE_H
 #define RSET_PICTURE_H
 
@@ -25,7 +25,7 @@ enum {
 };
 
 /* A holding is what one directory holds, or records, of one rank's file, and its rank's place as a member of its set. It is sent as it is,
- * and compared by its bytes: there is no padding. */
+ * and compared by its bytes: there is no padding. `by` is the last field, so that what several see is side by side at a keeper. */
 typedef struct rset_holding {
     uint64_t name; /* hash of the base name by which its rank opens it */
     uint64_t
@@ -41,8 +41,7 @@ typedef struct rset_holding {
     int32_t    set, member, members; /* that rank's place: number `member` of so many in that set */
     int32_t    left;  /* infos of left neighbours that a header of that set has; -1: unknown */
     uint32_t   facts; /* of RSET_HOLDING_... */
-    int32_t
-        by; /* who sees it, or hosts that rank; -1: nobody. It is the last field: what several see is side by side at a keeper */
+    int32_t    by;    /* who sees it, or hosts that rank; -1: nobody does */
 } rset_holding;
 _Static_assert(sizeof(rset_holding) == 8 * 8 + sizeof(rset_where) + 8 * 4, "no padding");
 

@@ -15,14 +15,14 @@
 typedef struct hosts {
     rset_recovery *r;
     int            me, ranks; /* as many as wrote the files */
-    rset_holding   opened;    /* what this rank opens, and has */
+    rset_holding   opened;    /* what this rank opens */
     bool           hosts;     /* this rank hosts a member */
-    rset_holding
-        kept; /* what is known of the rank of this number; `by`: its host, -1: nobody yet */
-    rset_holding *
-        members; /* the same of the members of the set of that number; owned, NULL: there is none */
-    int *ranks_of_set; /* room for the ranks of this one's set, `room` of them; owned */
-    int  room;
+    /* What is known of the rank of this number, and of the members of the set of this number (owned; NULL: there is none). `by` of each
+     * is its host, -1: nobody yet. */
+    rset_holding  kept;
+    rset_holding *members;
+    int          *ranks_of_set; /* room for the ranks of this one's set, `room` of them; owned */
+    int           room;
 } hosts;
 
 static rset_status
