@@ -83,8 +83,10 @@ hash_of(const parts *p, int head, int tail)
 static void
 add(rset_where *w, const parts *p, int head, int tail, int count)
 {
-    w->form[w->n++] = (rset_where_form){
-        .hash = hash_of(p, head, tail), .head = head, .tail = tail, .parts = count};
+    w->form[w->n++] = (rset_where_form){.hash = hash_of(p, head, tail),
+                                        .head = (int16_t)head,
+                                        .tail = (int16_t)tail,
+                                        .parts = (int16_t)count};
 }
 
 rset_where

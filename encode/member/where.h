@@ -9,8 +9,8 @@
 /* Directories that agree in so many parts at the beginning and at the end. Sent as it is. */
 typedef struct rset_where_form {
     uint64_t hash;              /* of these parts */
-    int32_t  head, tail, parts; /* `parts`: in all; -1: any number */
-    int32_t  unused;
+    int16_t  head, tail, parts; /* `parts`: in all; -1: any number */
+    int16_t  unused;
 } rset_where_form;
 
 enum { RSET_WHERE_FORMS = 3 };

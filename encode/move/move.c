@@ -42,14 +42,9 @@ make_room(rset_move *m)
 
 /* ---- who takes what ---- */
 
-/* Which file a taker takes: of several that have one name the one that this rank wrote, in that directory. Sent as it is. */
-typedef struct taking {
-    uint64_t name, dir;
-    int64_t  rank;
-} taking;
-
+/* Of several files that have one name the one that this rank wrote, in that directory. */
 static const rset_located *
-located_of(const rset_move *m, const taking *what)
+located_of(const rset_move *m, const rset_holding *what)
 {
     for (size_t i = 0; i < m->look.found.n; i++) {
         const rset_located *l = &m->look.found.at[i];
@@ -61,16 +56,15 @@ located_of(const rset_move *m, const taking *what)
     return NULL;
 }
 
-/* Each taker says so to its giver; `takers` is then what came. Collective. */
+/* Each taker says to its giver which holding it takes; `takers` is then what came. Collective. */
 static rset_status
 say_to_giver(rset_move *m, bool so, rset_records *takers)
 {
     const rset_move_args *a = &m->args;
-    const taking          what = {m->best.name, m->best.dir, m->best.rank};
 
-    *takers = (rset_records){.size = sizeof what};
+    *takers = (rset_records){.size = sizeof m->best};
     if (so && m->job.from >= 0)
-        rset_records_add(takers, m->job.from, &what);
+        rset_records_add(takers, m->job.from, &m->best);
     return rset_route(a->world, RSET_OK, a->host, takers, m->err);
 }
 
@@ -78,7 +72,7 @@ say_to_giver(rset_move *m, bool so, rset_records *takers)
 static const rset_located *
 taken(const rset_move *m, const rset_records *takers, size_t i, int *to_out)
 {
-    taking what;
+    rset_holding what;
 
     *to_out = rset_records_get(takers, i, &what);
     return located_of(m, &what);

@@ -124,11 +124,9 @@ is_news(const rset_holding *wish, const rset_holding *one)
 }
 
 /* The keeper of a name answers those that ask for it. A file need not come that lies in the directory in which it is asked for. */
-static bool
-answer(const rset_saying *of_key, size_t n, rset_records *out)
+static rset_status
+answer(rset_answers *to, const rset_saying *of_key, size_t n)
 {
-    bool news = false;
-
     for (size_t i = 0; i < n && of_key[i].asks != 0; i++) {
         const rset_holding *wish = &of_key[i].holding;
         const bool          first = is_first(of_key, i);
@@ -139,11 +137,11 @@ answer(const rset_saying *of_key, size_t n, rset_records *out)
 
             if (of_key[k].asks != 0 || !(recorded || (first && one->dir != wish->dir)))
                 continue;
-            rset_records_add(out, of_key[i].from, &of_key[k]);
-            news = news || is_news(wish, one);
+            rset_records_add(&to->out, wish->by, &of_key[k]);
+            to->news = to->news || is_news(wish, one);
         }
     }
-    return news;
+    return RSET_OK;
 }
 
 rset_status
@@ -151,8 +149,9 @@ rset_move_ask(const rset_move_question *q, rset_status before, rset_records *tol
               rset_err *err)
 {
     const rset_move_args       *a = q->args;
-    const rset_keepers_question ask = {a->world, a->host, answer, q->news, a->aside};
-    bool                        own = false;
+    const rset_keepers_question ask = {
+        .world = a->world, .host = a->host, .answer = answer, .news = q->news, .aside = a->aside};
+    bool own = false;
 
     *told_out = a->aside != NULL ? a->aside->said : (rset_records){.size = sizeof(rset_saying)};
     if (before == RSET_OK) {

@@ -59,6 +59,12 @@ facts_of(const rset_evidence *ev, int k)
            (ev->header.infos[k].nfiles != 1 ? RSET_HOLDING_SEVERAL : 0U);
 }
 
+static int32_t
+left_of(const rset_desc *desc)
+{
+    return desc->scheme != NULL ? desc->scheme->left(desc->parity) : -1;
+}
+
 rset_holding
 rset_holding_recorded(const rset_evidence *ev, const char *base, const char *dir, int k)
 {
@@ -69,12 +75,17 @@ rset_holding_recorded(const rset_evidence *ev, const char *base, const char *dir
 
     return (rset_holding){.name = rset_name_hash(own),
                           .base = rset_name_hash(own),
+                          .path = info->nfiles > 0 ? rset_name_hash(info->files[0].path) : 0,
                           .step = step_of(&ev->header, base, own, &where),
                           .generation = generation,
                           .newest = k == 0 ? rset_evidence_newest(ev) : generation,
                           .next = ev->next_ranks == info->desc.ranks ? ev->next : 0,
                           .rank = info->desc.rank,
                           .ranks = info->desc.ranks,
+                          .set = info->desc.set,
+                          .member = info->desc.member,
+                          .members = info->desc.members,
+                          .left = left_of(&info->desc),
                           .facts = facts_of(ev, k),
                           .where = where};
 }

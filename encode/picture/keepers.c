@@ -11,6 +11,22 @@ rset_keepers_say(rset_records *said, const rset_comm *world, const rset_saying *
     rset_records_add_by_key(said, world, saying->key >> 1, saying);
 }
 
+uint64_t
+rset_key_of_rank(int rank)
+{
+    return (uint64_t)rank << 1 | 1;
+}
+
+size_t
+rset_keepers_askers(const rset_saying *of_key, size_t n)
+{
+    size_t askers = 0;
+
+    while (askers < n && of_key[askers].asks != 0)
+        askers++;
+    return askers;
+}
+
 static int
 compare(uint64_t a, uint64_t b)
 {
@@ -34,55 +50,76 @@ by_key(const void *a, const void *b)
         return x->aside != y->aside ? x->aside - y->aside : compare(x->key, y->key);
     if (asks != other)
         return asks ? -1 : 1;
-    return asks ? compare((uint64_t)x->from, (uint64_t)y->from)
+    return asks ? compare((uint64_t)x->holding.by, (uint64_t)y->holding.by)
                 : memcmp(&x->holding, &y->holding, sizeof x->holding);
 }
 
 /* Keepers say in one reduction what they have found: a bit for each question. */
 enum { NEWS = 1, DIFFER = 2 };
 
-static uint64_t
-answer(const rset_keepers_question *q, const rset_saying *of_key, size_t n, rset_records *out)
+static rset_status
+answer(const rset_keepers_question *q, const rset_saying *of_key, size_t n, rset_answers *to,
+       uint64_t *found)
 {
     if (of_key->aside == 0)
-        return q->answer(of_key, n, out) ? NEWS : 0;
-    return q->aside != NULL && q->aside->differ(of_key, n) ? DIFFER : 0;
+        return q->answer(to, of_key, n);
+    *found |= q->aside != NULL && q->aside->differ(of_key, n) ? DIFFER : 0;
+    return RSET_OK;
 }
 
 /* This rank keeps some keys. */
 static rset_status
-answer_all(const rset_keepers_question *q, const rset_records *heard, rset_records *out,
-           uint64_t *found, rset_err *err)
+answer_all(const rset_keepers_question *q, const rset_records *heard, rset_answers *to,
+           uint64_t *found)
 {
     rset_saying *all = calloc(heard->n + 1, sizeof *all);
     size_t       first = 0;
+    rset_status  st = RSET_OK;
 
     for (size_t i = 0; all != NULL && i < heard->n; i++) {
         const int from = rset_records_get(heard, i, &all[i]);
 
-        all[i].from = from;
+        if (all[i].asks != 0 || all[i].holding.by >= 0)
+            all[i].holding.by = from;
     }
     if (all != NULL)
         qsort(all, heard->n, sizeof *all, by_key);
-    for (size_t i = 1; all != NULL && i <= heard->n; i++)
+    for (size_t i = 1; all != NULL && st == RSET_OK && i <= heard->n; i++)
         if (i == heard->n || is_another(&all[i], &all[first])) {
-            *found |= answer(q, &all[first], i - first, out);
+            st = answer(q, &all[first], i - first, to, found);
             first = i;
         }
     free(all);
-    return all != NULL && !out->nomem
-               ? RSET_OK
-               : rset_fail(err, RSET_NOMEM, "no memory for what there is of other ranks' files");
+    *found |= to->news ? NEWS : 0;
+    return all != NULL && !to->out.nomem
+               ? st
+               : rset_fail(to->err, RSET_NOMEM,
+                           "no memory for what there is of other ranks' files");
+}
+
+rset_status
+rset_keepers_hear(const rset_keepers_question *q, rset_status own, rset_records *said,
+                  rset_err *err)
+{
+    rset_answers to = {.arg = q->arg, .out.size = sizeof(rset_saying), .err = err};
+    uint64_t     found = 0;
+    rset_status  st = rset_route(q->world, own, q->host, said, err);
+
+    if (st == RSET_OK)
+        st = answer_all(q, said, &to, &found);
+    rset_records_free(said);
+    rset_records_free(&to.out);
+    return st;
 }
 
 rset_status
 rset_keepers_ask(const rset_keepers_question *q, rset_status own, rset_records *said, rset_err *err)
 {
-    rset_records out = {.size = sizeof(rset_saying)};
+    rset_answers to = {.arg = q->arg, .out.size = sizeof(rset_saying), .err = err};
     rset_status  st = rset_route(q->world, own, q->host, said, err);
     uint64_t     found = q->news != NULL && *q->news ? NEWS : 0;
 
-    own = st == RSET_OK ? answer_all(q, said, &out, &found, err) : st;
+    own = st == RSET_OK ? answer_all(q, said, &to, &found) : st;
     if (st == RSET_OK && q->news != NULL) {
         st = rset_any_of(q->world, own, q->host, &found, err);
         own = st;
@@ -92,9 +129,9 @@ rset_keepers_ask(const rset_keepers_question *q, rset_status own, rset_records *
         q->aside->is = st == RSET_OK && (found & DIFFER) != 0;
     rset_records_free(said);
     if (st == RSET_OK && (q->news == NULL || *q->news))
-        st = rset_route(q->world, own, q->host, &out, err);
+        st = rset_route(q->world, own, q->host, &to.out, err);
     else
-        rset_records_free(&out);
-    *said = out;
+        rset_records_free(&to.out);
+    *said = to.out;
     return st;
 }

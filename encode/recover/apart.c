@@ -56,7 +56,7 @@ is_unprotected(const rset_openings *o)
 
 /* Not of a commit either that some have published, and others prepared. */
 static bool
-differ(const rset_opening *a, const rset_opening *b)
+differ(const rset_holding *a, const rset_holding *b)
 {
     return a->generation != 0 && b->generation != 0 && a->step == b->step &&
            a->generation != b->generation && a->generation != b->next && a->next != b->generation;
@@ -64,7 +64,7 @@ differ(const rset_opening *a, const rset_opening *b)
 
 /* The same on all. */
 static bool
-are_mixed(const rset_opening *all, int n)
+are_mixed(const rset_holding *all, int n)
 {
     for (int i = 1; i < n; i++)
         for (int k = 0; k < i; k++)
@@ -141,7 +141,7 @@ find_out_apart(rset_openings *o)
 {
     rset_recovery           *r = o->r;
     const rset_recover_args *a = r->args;
-    const rset_opening      *own = &o->own;
+    const rset_holding      *own = &o->own;
     together                 all = {.least = own->generation != 0 ? own->generation : UINT64_MAX,
                                     .most = own->generation,
                                     .named = r->all.least_name != r->all.most_name ||

@@ -7,15 +7,16 @@
 
 /* ---- what this process sees ---- */
 
-static rset_opening
+static rset_holding
 own_opening(const rset_recovery *r)
 {
     const rset_local *local = r->args->local;
-    rset_opening      own = {0};
+    rset_holding      own = {0};
 
     if (local->nfiles > 0 && !r->unprotected) {
         own.name = rset_name_hash(local->names[0]);
-        own.found = local->dir != NULL && rset_dir_has_file(local->dir, local->names[0]);
+        if (local->dir != NULL && rset_dir_has_file(local->dir, local->names[0]))
+            own.facts = RSET_HOLDING_DATA;
     }
     return own;
 }
@@ -136,7 +137,7 @@ int
 rset_openings_finder(const rset_openings *o, uint64_t name)
 {
     for (int i = 0; i < o->r->args->world->size; i++)
-        if (o->openings[i].name == name && o->openings[i].found != 0)
+        if (o->openings[i].name == name && (o->openings[i].facts & RSET_HOLDING_DATA) != 0)
             return i;
     return rset_openings_asker(o, name);
 }
@@ -228,21 +229,11 @@ is_same(const rset_holding *a, const rset_holding *b)
     return memcmp(a, b, offsetof(rset_holding, by)) == 0;
 }
 
-static size_t
-count_askers(const rset_saying *of_key, size_t n)
-{
-    size_t askers = 0;
-
-    while (askers < n && of_key[askers].asks != 0)
-        askers++;
-    return askers;
-}
-
 /* Is anything said of a name that a rank opens, but that it does, and knows of the generation in which the file was protected? */
 static bool
 differ(const rset_saying *of_key, size_t n)
 {
-    const size_t askers = count_askers(of_key, n);
+    const size_t askers = rset_keepers_askers(of_key, n);
     bool         any = askers > 1;
 
     for (size_t k = askers; askers > 0 && k < n; k++)
@@ -251,19 +242,21 @@ differ(const rset_saying *of_key, size_t n)
 }
 
 /* Each that asks hears whether others do, and what there is. */
-static bool
-answer(const rset_saying *of_key, size_t n, rset_records *out)
+static rset_status
+answer(rset_answers *to, const rset_saying *of_key, size_t n)
 {
-    const size_t      askers = count_askers(of_key, n);
+    const size_t      askers = rset_keepers_askers(of_key, n);
     const rset_saying first = {.asks = askers > 1 ? 2 : 1};
 
     for (size_t i = 0; i < askers; i++) {
-        rset_records_add(out, of_key[i].from, &first);
+        const int who = of_key[i].holding.by;
+
+        rset_records_add(&to->out, who, &first);
         for (size_t k = askers; k < n; k++)
             if (k == askers || !is_same(&of_key[k - 1].holding, &of_key[k].holding))
-                rset_records_add(out, of_key[i].from, &(rset_saying){.holding = of_key[k].holding});
+                rset_records_add(&to->out, who, &(rset_saying){.holding = of_key[k].holding});
     }
-    return true;
+    return RSET_OK;
 }
 
 rset_status
@@ -285,8 +278,9 @@ rset_openings_differ(rset_recovery *r, bool *differ_out)
     const rset_recover_args    *a = r->args;
     bool                        none = false;
     rset_keepers_aside          aside;
-    const rset_keepers_question q = {a->world, a->host, answer, &none, &aside};
-    rset_status                 st = rset_openings_ask_aside(r, &aside);
+    const rset_keepers_question q = {
+        .world = a->world, .host = a->host, .answer = answer, .news = &none, .aside = &aside};
+    rset_status st = rset_openings_ask_aside(r, &aside);
 
     st = rset_keepers_ask(&q, st, &aside.said, r->err);
     rset_records_free(&aside.said);
@@ -335,7 +329,7 @@ rset_openings_ask(rset_openings *o)
 void
 rset_openings_take_newest(rset_openings *o, bool meant)
 {
-    rset_opening *own = &o->own;
+    rset_holding *own = &o->own;
 
     own->generation = own->next = own->step = 0;
     for (size_t i = 0; i < o->nheard; i++) {

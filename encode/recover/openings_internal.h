@@ -13,16 +13,6 @@ typedef struct rset_openings_of {
     int      ranks;
 } rset_openings_of;
 
-/* A rank opens this file. Sent as it is. */
-typedef struct rset_opening {
-    uint64_t name; /* its hash; 0: nobody protects that */
-    uint64_t generation,
-        next; /* the newest that anybody knows of it, and what is prepared beside that; 0: none */
-    uint64_t step;  /* whose file that is (rset_holding) */
-    int32_t  ranks; /* that wrote it */
-    int32_t  found; /* that file is there, where it is opened */
-} rset_opening;
-
 /* A set of names: a bit for some of each, so that it fits into a reduction. */
 enum { RSET_OPENING_BITS = 8192 };
 typedef struct rset_opening_names {
@@ -34,11 +24,13 @@ typedef struct rset_openings {
     rset_recovery    *r;
     rset_look         look; /* what this process sees */
     rset_look_telling telling;
-    rset_opening      own;
+    /* Of the file that this rank opens: its name, 0: nobody protects that; whether a file is there (RSET_HOLDING_DATA); and the newest that
+     * anybody knows of it, with what is prepared beside that. */
+    rset_holding own;
     bool
         exact; /* what lies somewhere is told apart from what is only recorded there; the same on all */
     rset_opening_names opened;   /* by some rank */
-    rset_opening      *openings; /* of each rank, once all have said it (rset_openings_say) */
+    rset_holding      *openings; /* `own` of each rank, once all have said it (rset_openings_say) */
     rset_holding      *heard;    /* of the own name, what all see (rset_openings_ask) */
     size_t             nheard;
     bool               several; /* with rset_openings_ask: another rank opens the same name */

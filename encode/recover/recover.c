@@ -13,7 +13,7 @@ stand_in(rset_recovery *r)
     r->forwarded = r->no_forward = r->closely = false;
     if (st == RSET_OK)
         st = rset_recovery_search(r);
-    rset_recovery_forget_places(r);
+    rset_recovery_forget_hosts(r);
     return st == RSET_OK ? rset_recovery_go(r, RSET_OK) : st;
 }
 

@@ -2,9 +2,9 @@
  *   recover.c   the door               stand_in.c  the ranks that wrote the files are not those that have come
  *   apart.c     who opens which        openings.c  which names all open, and what they see of these
  *   rounds.c    the order of steps     report.c    what each rank has
- *   places.c    who has whose files    restore.c   what the sets can have, and bringing it back
- *   renamed.c   files that have other names than what protects them
- * (places_internal.h: with seats.c and leftovers.c)
+ *   hosts.c     who hosts which member restore.c   what the sets can have, and bringing it back
+ *   leftovers.c the same, of what is   renamed.c   files that have other names than what protects them
+ *               left over
  * What becomes of the files is decided in decide.c. Nobody else includes this. */
 #ifndef RSET_RECOVER_INTERNAL_H
 #define RSET_RECOVER_INTERNAL_H
@@ -68,9 +68,9 @@ typedef struct rset_recovery {
     rset_move *moves[RSET_MOVES]; /* files that were missing were brought here, on some rank */
     int        nmoves;
     rset_move_record heard; /* what others record of this rank's file, which was missing */
-    /* who has whose files */
-    bool          by_numbers; /* names were changed, but for the numbers in them */
-    bool          placed;     /* it was found out */
+    /* which rank hosts which member */
+    bool          by_numbers;  /* names were changed, but for the numbers in them */
+    bool          hosts_known; /* it was found out */
     rset_comm     set;
     bool          has_set;
     int           left; /* with it: infos of left neighbours that its headers have, where members lack theirs and all know that; else 0 or less */
@@ -173,12 +173,24 @@ rset_status rset_recovery_search(rset_recovery *r);
 /* The reports once more, as they are now, and the worst coverage. Collective, with this rank's failure so far. */
 rset_status rset_recovery_sum_up(rset_recovery *r, rset_status own);
 
-/* ---- places.c ---- */
+/* ---- hosts.c ---- */
 
-/* Finds out which rank has the files of which, and makes r->set of this rank's set. Ranks of whose set nothing is
+/* Finds out which rank hosts which member, and makes r->set of this rank's set. Ranks of whose set nothing is
  * known any more have no set (r->has_set false). Collective, with this rank's failure so far. */
-rset_status rset_recovery_places(rset_recovery *r, rset_status own);
-void        rset_recovery_forget_places(rset_recovery *r);
+rset_status rset_recovery_find_hosts(rset_recovery *r, rset_status own);
+void        rset_recovery_forget_hosts(rset_recovery *r);
+
+/* ---- leftovers.c ---- */
+
+/* May the file that a rank opens be that of the member? Not when it is protected itself, under another path: files of two steps
+ * have one name in two directories, and none is to be overwritten with the other (P2). An old copy of the same file, in
+ * a directory that comes back, records the same path. Pure. */
+bool rset_recovery_may_be(const rset_holding *opened, const rset_holding *member);
+
+/* Fits together what is left over (an rset_keeper; to->arg: the rset_recovery). Of what is said, who asks opens that file and hosts no
+ * member; and of the rest `rank` -1 is a place that nobody recorded, else a member without host or without set. Each member that is of a
+ * set then goes to the rank of that set's number, with its host in `by`. RSET_LOST, RSET_NOMEM. */
+rset_status rset_recovery_fit(rset_answers *to, const rset_saying *said, size_t n);
 
 /* ---- restore.c ---- */
 

@@ -116,7 +116,8 @@ was_left_over(const rset_recovery *r, const rset_division *d)
 {
     const uint64_t ranks = r->policy.published_ranks;
 
-    return r->placed && !r->has_set && d->sets < ranks && ranks - d->seen == d->sets - d->known;
+    return r->hosts_known && !r->has_set && d->sets < ranks &&
+           ranks - d->seen == d->sets - d->known;
 }
 
 static void

@@ -8,6 +8,7 @@
 #include "names/claim.h"
 #include "names/names.h"
 #include "recover_internal.h"
+#include "repaired.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -88,11 +89,7 @@ look_with_set(rset_recovery *r)
         st = rset_repair_plan(&r->rep, &r->coverage, r->err);
     if (st != RSET_OK)
         return st;
-    /* What was changed without an undo journal, as the user wanted it, is no damage of the disk's. */
-    if (r->rep.damaged && (r->mine.facts & RSET_FACT_IN_PLACE) == 0)
-        rset_classify_altered(&r->rep.altered, &r->mine);
-    r->mine.facts |=
-        (r->rep.bare ? RSET_FACT_BARE : 0) | (r->rep.unverified ? RSET_FACT_UNVERIFIED : 0);
+    rset_repaired_report(&r->rep, &r->mine);
     return RSET_OK;
 }
 
@@ -147,8 +144,8 @@ rset_recovery_look(rset_recovery *r)
     rset_status st = look_ahead(r);
 
     r->optimistic = !r->closely && may_be_optimistic(r);
-    st = r->placed ? rset_agree(r->args->world, st, r->args->host, r->err)
-                   : rset_recovery_places(r, st);
+    st = r->hosts_known ? rset_agree(r->args->world, st, r->args->host, r->err)
+                        : rset_recovery_find_hosts(r, st);
     if (st != RSET_OK)
         return st;
     r->coverage = RSET_COVERAGE_UNKNOWN;
@@ -209,14 +206,10 @@ rset_recovery_finish(rset_recovery *r)
 static rset_status
 begin_undo(rset_recovery *r)
 {
-    const rset_local *local = r->args->local;
-    rset_status       st = RSET_OK;
-
     if (r->all.count[RSET_STATE_CLOSED] == 0)
         return RSET_OK;
-    if (r->mine.state == RSET_STATE_CLOSED)
-        st = rset_undo_begin(local->dir, local->prefix, &r->args->evidence->undo, r->err);
-    return rset_agree(r->args->world, st, r->args->host, r->err);
+    return rset_agree(r->args->world, rset_repaired_begin_undo(&r->rep, &r->mine, r->err),
+                      r->args->host, r->err);
 }
 
 /* Whoever reads that a file was rebuilt wants to know which node it was lost with. */
@@ -270,17 +263,13 @@ say_no_room(rset_recovery *r, rset_status st)
 static void
 tell_watch(const rset_recovery *r)
 {
-    const rset_recover_args  *a = r->args;
-    const rset_rebuild_watch *watch = a->watch;
-    const rset_rebuilding     what = {.name = rset_local_name(&r->local),
-                                      .rank = a->world->rank,
-                                      .lost = (r->mine.facts & RSET_FACT_MISSING) != 0,
-                                      .damaged = r->rep.data_out,
-                                      .ranks = r->work.ranks,
-                                      .bytes = r->work.bytes};
+    const rset_recover_args *a = r->args;
 
-    if (watch != NULL && r->work.first == a->world->rank + 1)
-        watch->begins(watch->arg, &what);
+    if (r->work.first == a->world->rank + 1)
+        rset_repaired_tell(a->watch, &r->rep, &r->mine,
+                           (rset_rebuilding){.rank = a->world->rank,
+                                             .ranks = r->work.ranks,
+                                             .bytes = r->work.bytes});
 }
 
 /* For whoever asks what became of this rank's files. What came back before all had to look again has come back. */
@@ -288,12 +277,8 @@ static void
 note_what_was_done(rset_recovery *r)
 {
     r->out->acted = true;
-    if (rset_act(&r->decision, &r->mine) == RSET_ACTION_NOTHING && r->out->replaced)
-        return;
-    rset_outcome_note(r->out, &r->decision, &r->mine);
-    r->out->altered = r->rep.altered;
-    r->out->altered.own = r->args->own_run;
-    r->out->aside = r->rep.aside;
+    if (rset_act(&r->decision, &r->mine) != RSET_ACTION_NOTHING || !r->out->replaced)
+        rset_repaired_note(&r->rep, &r->decision, &r->mine, r->args->own_run, r->out);
 }
 
 /* True if nothing is left to do once these files have come back: nothing that was moved may have to go again, nothing is encoded

@@ -1,5 +1,5 @@
 /* rounds.c: all ranks look at what they have (report.c), the table decides (decide.c), and what it says is done (restore.c,
- * with who has whose files from places.c), until nothing is left to do. See recover_internal.h. */
+ * with which rank hosts which member from hosts.c), until nothing is left to do. See recover_internal.h. */
 #include "recover_internal.h"
 
 #include <stdio.h>
@@ -151,7 +151,7 @@ rset_recovery_change_generation(rset_recovery *r, bool forward)
     rset_recovery_choose(r);
     if (forward)
         rset_stand_forward(&r->standing, &r->policy);
-    rset_recovery_forget_places(r);
+    rset_recovery_forget_hosts(r);
 }
 
 /* Whoever has not finished the commit does; then all look again. */
@@ -162,7 +162,7 @@ finish_commit(rset_recovery *r)
 
     r->out->forward = r->out->acted = true;
     r->forwarded = false;
-    rset_recovery_forget_places(r);
+    rset_recovery_forget_hosts(r);
     return st == RSET_OK ? rset_recovery_take_census(r, RSET_OK) : st;
 }
 
@@ -173,7 +173,7 @@ adopt(rset_recovery *r)
     rset_status st = rset_agree(r->args->world, rset_recovery_adopt(r), r->args->host, r->err);
 
     r->out->acted = true;
-    rset_recovery_forget_places(r);
+    rset_recovery_forget_hosts(r);
     return st == RSET_OK ? rset_recovery_take_census(r, RSET_OK) : st;
 }
 
@@ -207,7 +207,7 @@ press(rset_recovery *r)
     *r->err = RSET_ERR_NONE;
     r->pressed = r->closely = true;
     r->forwarded = false;
-    rset_recovery_forget_places(r);
+    rset_recovery_forget_hosts(r);
     st = rset_survey_local(r->args->local, r->args->evidence, &own);
     if (st != RSET_OK)
         (void)rset_fail_as(r->err, &own);
@@ -306,7 +306,7 @@ look_again(rset_recovery *r)
 
     *r->err = RSET_ERR_NONE;
     r->policy.asked = r->behind = r->unprotected = false;
-    rset_recovery_forget_places(r);
+    rset_recovery_forget_hosts(r);
     return rset_recovery_take_census(r, rset_survey_local(a->local, a->evidence, r->err));
 }
 
@@ -372,7 +372,7 @@ rset_recovery_end(rset_recovery *r, rset_status st)
                  (r->policy.published_ranks != 0 &&
                   r->policy.published_ranks != (uint64_t)r->args->world->size);
     out->generation = rset_generation_of_code(r->standing.counts);
-    rset_recovery_forget_places(r);
+    rset_recovery_forget_hosts(r);
     rset_evidence_free(&r->ahead);
     rset_verified_free(&r->verified);
     free(r->ahead_shadow);

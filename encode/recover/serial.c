@@ -5,6 +5,7 @@
 #include "member/commit.h"
 #include "member/renamed.h"
 #include "names/claim.h"
+#include "repaired.h"
 #include "serial_internal.h"
 #include "set/rebuild.h"
 
@@ -168,36 +169,21 @@ ask_the_table(serial *v, const rset_repair *rep, rset_coverage covered)
 {
     v->coverage = covered;
     v->why = rep->why;
-    v->mine.facts |=
-        (rep->bare ? RSET_FACT_BARE : 0) | (rep->unverified ? RSET_FACT_UNVERIFIED : 0);
     v->altered = rep->altered;
     v->altered.own = v->s.args->own_run;
-    if (rep->damaged)
-        rset_classify_altered(&rep->altered, &v->mine);
+    rset_repaired_report(rep, &v->mine);
     decide(v);
-}
-
-/* The own file does not count as closed any more. */
-static rset_status
-begin_undo(const serial *v, rset_err *err)
-{
-    const rset_local *local = v->s.args->local;
-
-    return v->mine.state != RSET_STATE_CLOSED
-               ? RSET_OK
-               : rset_undo_begin(local->dir, local->prefix, &v->s.args->evidence->undo, err);
 }
 
 static rset_status
 restore_own(serial *v, rset_repair *rep, rset_err *err)
 {
-    rset_status st = begin_undo(v, err);
+    rset_status st = rset_repaired_begin_undo(rep, &v->mine, err);
 
-    if (st != RSET_OK)
-        return st;
-    st = rset_repair_publish(rep, &v->out->replaced, err);
-    v->out->altered = v->altered;
-    v->out->aside = rep->aside;
+    v->out->acted = true;
+    if (st == RSET_OK)
+        st = rset_repair_publish(rep, &v->out->replaced, err);
+    rset_repaired_note(rep, &v->decision, &v->mine, v->s.args->own_run, v->out);
     return st;
 }
 
@@ -208,20 +194,14 @@ restores(const serial *v)
     return v->decision.verdict == RSET_VERDICT_RESTORE && !v->s.args->dry_run;
 }
 
-/* Tells what is about to be rebuilt. */
 static void
 tell_watch(const serial *v, const rset_repair *rep)
 {
-    const rset_rebuild_watch *watch = v->s.args->watch;
-    const rset_rebuilding     what = {.name = rset_local_name(rep->local),
-                                      .rank = v->s.desc.rank,
-                                      .lost = (v->mine.facts & RSET_FACT_MISSING) != 0,
-                                      .damaged = rep->data_out,
-                                      .ranks = 1,
-                                      .bytes = rset_repair_bytes(rep)};
+    const uint64_t bytes = rset_repair_bytes(rep);
 
-    if (watch != NULL && what.bytes > 0)
-        watch->begins(watch->arg, &what);
+    if (bytes > 0)
+        rset_repaired_tell(v->s.args->watch, rep, &v->mine,
+                           (rset_rebuilding){.rank = v->s.desc.rank, .ranks = 1, .bytes = bytes});
 }
 
 static void
@@ -256,17 +236,16 @@ run_member(rset_comm *set, void *arg)
     if (st == RSET_OK)
         st = rset_agree(set, RSET_OK, "", &p->err);
     if (st == RSET_OK && v->cramped) /* nothing is laid over a file that counts as closed */
-        st = rset_agree(set, me ? begin_undo(v, &p->err) : RSET_OK, "", &p->err);
+        st = rset_agree(set, me ? rset_repaired_begin_undo(&rep, &v->mine, &p->err) : RSET_OK, "",
+                        &p->err);
     if (st == RSET_OK && me && restores(v))
         tell_watch(v, &rep);
     if (st == RSET_OK && restores(v))
         st = rset_agree(set, rset_repair_write(&rep, RSET_OK, &p->err), "", &p->err);
     if (me)
         v->no_room = rep.no_room;
-    if (st == RSET_OK && me && restores(v)) {
-        v->out->acted = true;
+    if (st == RSET_OK && me && restores(v))
         st = restore_own(v, &rep, &p->err);
-    }
     p->st = st;
     rset_repair_end(&rep);
     rset_phases_end(&scope);

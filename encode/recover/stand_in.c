@@ -12,46 +12,40 @@
 #include <string.h>
 
 /* One rank that wrote a file, and where this process opens it. */
-typedef struct place {
+typedef struct member {
     const char  *dir, *prefix, *base, *path; /* borrowed; `prefix` NULL: nothing of it is here */
     char        *name, *beside; /* its data file and its prefix; owned, as what follows */
     rset_dir    *opened;
     rset_status  st;
     rset_err     err;
     rset_outcome out;
-} place;
+} member;
+
+/* A rank that wrote a file, and who hosts it. Sent as it is. */
+typedef struct hosted {
+    int32_t rank, host;
+} hosted;
 
 typedef struct stand_in {
     rset_recovery *r;
     rset_openings  see;
     int            ranks;   /* that wrote what is recovered now */
     int           *host_of; /* per rank that wrote it */
-    place         *places;  /* the same; of those hosted here */
+    member        *members; /* the same; of those hosted here */
+    hosted        *chosen;  /* of those that this rank keeps, whose host was found; owned */
+    size_t         nchosen;
     bool           content; /* something is lost or damaged: all content is verified */
 } stand_in;
 
 /* ---- who hosts whom ----
  *
- * Of the ranks that wrote the files, rank p % size keeps p: it hears what all see of p's file, and chooses its host. */
+ * The keeper of a rank that wrote a file hears what all see of that, and chooses its host. */
 
-/* May it be a file of one of the ranks that wrote it, seen by one that has come? */
+/* May it be a file of one of the ranks that wrote it? */
 static bool
 makes_sense(const stand_in *s, const rset_holding *one)
 {
-    return one->ranks == s->ranks && one->rank >= 0 && one->rank < s->ranks && one->by >= 0 &&
-           one->by < s->r->args->world->size;
-}
-
-/* How well one may host a rank: who has its file and opens it, has it, opens its name, knows of it; and of several, each for
- * other ranks. */
-static int
-worth(const stand_in *s, const rset_holding *one, int by)
-{
-    const int size = s->r->args->world->size;
-    const int kind = ((one->facts & RSET_HOLDING_HERE) != 0 ? 2 : 0) +
-                     (s->see.openings[by].name == one->base ? 1 : 0);
-
-    return kind * size + (by + one->rank) % size + 1;
+    return one->ranks == s->ranks && one->rank >= 0 && one->rank < s->ranks && one->by >= 0;
 }
 
 /* For which files something is done. */
@@ -70,48 +64,46 @@ tell_keeper(const rset_openings *see, const rset_located *found, int k, const rs
     (void)found;
     (void)k;
     if (one->generation != 0 && rset_openings_is_of(one, t->of) && makes_sense(t->s, one))
-        rset_records_add(t->said, one->rank % see->r->args->world->size, one);
+        rset_keepers_say(t->said, see->r->args->world,
+                         &(rset_saying){.key = rset_key_of_rank(one->rank), .holding = *one});
     return true;
 }
 
-/* A rank that wrote a file, and who hosts it. Sent as it is. */
-typedef struct hosted {
-    int32_t rank, host; /* `host` -1: nobody sees anything of its file */
-    int32_t worth;      /* of that host; 0: there is none */
-} hosted;
-
-/* Of the ranks that this one keeps. */
-static void
-choose_hosts(const stand_in *s, const rset_records *heard, hosted *mine)
+/* How well a process may host a rank: who has its file and opens it, has it, opens its name, knows of it; and of several, each for
+ * other ranks. */
+static int
+worth(const stand_in *s, const rset_holding *one, int by)
 {
-    const int    size = s->r->args->world->size;
-    rset_holding one;
+    const int size = s->r->args->world->size;
+    const int kind = ((one->facts & RSET_HOLDING_HERE) != 0 ? 2 : 0) +
+                     (s->see.openings[by].name == one->base ? 1 : 0);
 
-    for (size_t i = 0; i < heard->n; i++) {
-        const int from = rset_records_get(heard, i, &one);
-
-        if (!makes_sense(s, &one) || one.by != from || one.rank % size != s->r->args->world->rank)
-            continue;
-        const bool here = (one.facts & RSET_HOLDING_HERE) != 0;
-        const int  asker = here ? -1 : rset_openings_finder(&s->see, one.base);
-        const int  by = asker >= 0 ? asker : one.by;
-        hosted    *at = &mine[one.rank / size];
-
-        if (worth(s, &one, by) > at->worth)
-            *at = (hosted){.rank = one.rank, .host = by, .worth = worth(s, &one, by)};
-    }
+    return kind * size + (by + one->rank) % size + 1;
 }
 
-/* Leaves those of which anything is seen: what a header claims of the number of ranks costs others nothing. How many these are. */
-static size_t
-leave_out_unseen(hosted *mine, size_t n)
+/* The host of a rank that this one keeps, where anything is seen of it: what a header claims of the number of ranks costs others
+ * nothing. */
+static rset_status
+choose_host(rset_answers *to, const rset_saying *of_key, size_t n)
 {
-    size_t seen = 0;
+    stand_in *s = to->arg;
+    hosted   *chosen = &s->chosen[s->nchosen];
+    int       most = 0;
 
-    for (size_t k = 0; k < n; k++)
-        if (mine[k].worth > 0)
-            mine[seen++] = mine[k];
-    return seen;
+    for (size_t i = 0; i < n; i++) {
+        const rset_holding *one = &of_key[i].holding;
+        const bool          here = (one->facts & RSET_HOLDING_HERE) != 0;
+        const int           asker = here ? -1 : rset_openings_finder(&s->see, one->base);
+        const int           by = asker >= 0 ? asker : one->by;
+
+        if (!makes_sense(s, one) || rset_key_of_rank(one->rank) != of_key->key ||
+            worth(s, one, by) <= most)
+            continue;
+        most = worth(s, one, by);
+        *chosen = (hosted){.rank = one->rank, .host = by};
+    }
+    s->nchosen += most > 0;
+    return RSET_OK;
 }
 
 /* Who hosts whom, as all have said it. */
@@ -132,36 +124,35 @@ take_hosts(stand_in *s, const rset_gathered *all)
 static rset_status
 find_hosts(stand_in *s, const rset_openings_of *of)
 {
-    const rset_recover_args *a = s->r->args;
-    const size_t             n = (size_t)(s->ranks / a->world->size + 1);
-    hosted                  *mine = calloc(n, sizeof *mine);
-    rset_share               share = {.bytes = mine, .max = (size_t)1 << 31};
-    rset_records             said = {.size = sizeof(rset_holding)};
-    rset_gathered            all = {0};
-    rset_status              st = RSET_OK;
+    const rset_recover_args    *a = s->r->args;
+    const rset_keepers_question q = {
+        .world = a->world, .host = a->host, .answer = choose_host, .arg = s};
+    rset_records  said = {.size = sizeof(rset_saying)};
+    rset_gathered all = {0};
+    rset_share    share;
+    rset_status   st = RSET_OK;
 
     s->host_of = malloc((size_t)s->ranks * sizeof *s->host_of);
-    s->places = calloc((size_t)s->ranks, sizeof *s->places);
-    if (mine == NULL || s->host_of == NULL || s->places == NULL)
+    s->members = calloc((size_t)s->ranks, sizeof *s->members);
+    s->chosen = calloc((size_t)(s->ranks / a->world->size + 1), sizeof *s->chosen);
+    s->nchosen = 0;
+    if (s->chosen == NULL || s->host_of == NULL || s->members == NULL)
         st = rset_fail(s->r->err, RSET_NOMEM, "no memory for the files of %d ranks", s->ranks);
     (void)rset_openings_each(&s->see, true, tell_keeper, &(taking){s, of, &said});
-    st = rset_route(a->world, st, a->host, &said, s->r->err);
-    if (st == RSET_OK) {
-        choose_hosts(s, &said, mine);
-        share.len = leave_out_unseen(mine, n) * sizeof *mine;
-        st = rset_gather_all(a->world, RSET_OK, a->host, &share, &all, s->r->err);
-    }
+    st = rset_keepers_hear(&q, st, &said, s->r->err);
+    share = (rset_share){
+        .bytes = s->chosen, .len = s->nchosen * sizeof *s->chosen, .max = (size_t)1 << 31};
+    st = rset_gather_all(a->world, st, a->host, &share, &all, s->r->err);
     if (st == RSET_OK)
         take_hosts(s, &all);
     rset_gathered_free(&all);
-    rset_records_free(&said);
-    free(mine);
+    free(s->chosen);
     return st;
 }
 
 /* The file of a rank that this process hosts is lost, and comes back where it opens it. */
 static void
-take_own_place(stand_in *s, const rset_openings_of *of)
+take_own_member(stand_in *s, const rset_openings_of *of)
 {
     const rset_local *local = s->r->args->local;
     const int         me = s->r->args->world->rank;
@@ -171,33 +162,33 @@ take_own_place(stand_in *s, const rset_openings_of *of)
 
         if (rset_openings_is_of(one, of) && makes_sense(s, one) &&
             (one->facts & RSET_HOLDING_HERE) == 0 && s->host_of[one->rank] == me)
-            s->places[one->rank] = (place){.dir = rset_dir_path(local->dir),
-                                           .prefix = local->prefix,
-                                           .base = local->names[0],
-                                           .path = local->paths[0]};
+            s->members[one->rank] = (member){.dir = rset_dir_path(local->dir),
+                                             .prefix = local->prefix,
+                                             .base = local->names[0],
+                                             .path = local->paths[0]};
     }
 }
 
 /* Where this process has the file of a rank that it hosts; or makes it, where it only knows of it. */
 static bool
-take_place(const rset_openings *see, const rset_located *found, int k, const rset_holding *one,
-           void *arg)
+take_member(const rset_openings *see, const rset_located *found, int k, const rset_holding *one,
+            void *arg)
 {
     const taking *t = arg;
     stand_in     *s = t->s;
     const char   *path = found->evidence.header.infos[k].files[0].path;
     const char   *dir = rset_dir_path(found->dir);
-    place        *p;
+    member       *p;
 
     (void)see;
     if (!rset_openings_is_of(one, t->of) || !makes_sense(s, one) ||
         s->host_of[one->rank] != one->by)
         return true;
-    p = &s->places[one->rank];
+    p = &s->members[one->rank];
     if ((one->facts & RSET_HOLDING_HERE) != 0)
-        *p = (place){.dir = dir, .prefix = found->prefix, .base = found->base, .path = path};
+        *p = (member){.dir = dir, .prefix = found->prefix, .base = found->base, .path = path};
     else if (p->dir == NULL)
-        *p = (place){.dir = dir, .base = rset_path_base(path), .path = path};
+        *p = (member){.dir = dir, .base = rset_path_base(path), .path = path};
     return true;
 }
 
@@ -206,7 +197,7 @@ take_place(const rset_openings *see, const rset_located *found, int k, const rse
 /* What its data file is called here. A file that others only record comes back under the name of the generation that is asked
  * for. */
 static rset_status
-name_place(const stand_in *s, place *p)
+name_member(const stand_in *s, member *p)
 {
     const char *asked = s->r->args->local->nfiles > 0 ? s->r->args->local->names[0] : "";
 
@@ -219,10 +210,10 @@ name_place(const stand_in *s, place *p)
 
 /* As its rank would. */
 static rset_status
-open_place(const stand_in *s, place *p, rset_evidence *ev)
+open_member(const stand_in *s, member *p, rset_evidence *ev)
 {
     const bool  readonly = s->r->args->readonly || s->r->args->dry_run;
-    rset_status st = name_place(s, p);
+    rset_status st = name_member(s, p);
 
     if (st == RSET_OK)
         st = rset_dir_open(p->dir, false, &p->opened, &p->err);
@@ -232,7 +223,7 @@ open_place(const stand_in *s, place *p, rset_evidence *ev)
 }
 
 static void
-close_place(place *p)
+close_member(member *p)
 {
     rset_dir_close(p->opened);
     free(p->name);
@@ -246,7 +237,7 @@ recover_rank(rset_comm *world, void *arg)
 {
     stand_in                *s = arg;
     const rset_recover_args *own = s->r->args;
-    place                   *p = &s->places[world->rank];
+    member                  *p = &s->members[world->rank];
     rset_recovery            r;
     rset_evidence            ev = {0};
     rset_local               local = {.nfiles = 1, .paths = &p->path};
@@ -264,7 +255,7 @@ recover_rank(rset_comm *world, void *arg)
                                      .host = own->host};
 
     p->err = (rset_err)RSET_ERR_NONE;
-    args.before = open_place(s, p, &ev);
+    args.before = open_member(s, p, &ev);
     local.dir = p->opened;
     local.prefix = p->beside != NULL ? p->beside : "";
     local.names = (const char *const *)&p->name;
@@ -272,7 +263,7 @@ recover_rank(rset_comm *world, void *arg)
     r.hosted = true;
     p->st = rset_recovery_end(&r, rset_recovery_go(&r, args.before));
     rset_evidence_free(&ev);
-    close_place(p);
+    close_member(p);
 }
 
 static rset_status
@@ -293,7 +284,7 @@ sum_up(stand_in *s)
     const rset_recover_args *a = s->r->args;
 
     for (int p = 0; p < s->ranks; p++) {
-        const place *at = &s->places[p];
+        const member *at = &s->members[p];
 
         if (s->host_of[p] != a->world->rank || at->out.reason == RSET_REASON_DELETED)
             continue;
@@ -326,8 +317,8 @@ recover_generation(stand_in *s, const rset_openings_of *f)
         if (s->host_of[p] < 0)
             how.own = nobody_sees(s, p);
     if (st == RSET_OK && how.own == RSET_OK) {
-        take_own_place(s, f);
-        (void)rset_openings_each(&s->see, false, take_place, &(taking){.s = s, .of = f});
+        take_own_member(s, f);
+        (void)rset_openings_each(&s->see, false, take_member, &(taking){.s = s, .of = f});
     }
     how.host_of = s->host_of;
     if (st == RSET_OK)
@@ -335,9 +326,9 @@ recover_generation(stand_in *s, const rset_openings_of *f)
     if (st == RSET_OK)
         st = rset_agree(a->world, sum_up(s), a->host, s->r->err);
     free(s->host_of);
-    free(s->places);
+    free(s->members);
     s->host_of = NULL;
-    s->places = NULL;
+    s->members = NULL;
     return st;
 }
 
@@ -348,7 +339,7 @@ static bool
 is_ahead(const stand_in *s, uint64_t generation)
 {
     for (int i = 0; i < s->r->args->world->size; i++) {
-        const rset_opening *one = &s->see.openings[i];
+        const rset_holding *one = &s->see.openings[i];
 
         if (one->generation != 0 && one->next == generation && one->generation != generation)
             return true;
@@ -364,7 +355,7 @@ next_generation(const stand_in *s, rset_openings_of *f)
     bool           found = false;
 
     for (int i = 0; i < s->r->args->world->size; i++) {
-        const rset_opening *one = &s->see.openings[i];
+        const rset_holding *one = &s->see.openings[i];
 
         if (one->ranks < 1 || one->generation <= after ||
             (found && one->generation > f->generation) || is_ahead(s, one->generation))

@@ -8,14 +8,14 @@
 #include <string.h>
 
 /* What each member tells the others first. Sent as it is: all members run the same program. */
-typedef struct seat {
+typedef struct telling {
     int32_t  has;   /* a header of the generation in question; what follows is valid then */
     int32_t  reach; /* its files are within reach */
     int32_t  away;  /* they were protected in another directory */
     int32_t  parity, set, sets, rank, ranks;
     char     scheme[16];
     uint64_t chunk;
-} seat;
+} telling;
 
 /* Is this member's file, by its path, the one that a header records? */
 static bool
@@ -27,11 +27,11 @@ is_recorded_there(const rset_repair *rep, const rset_header *header)
            rset_where_fits(&where, rset_dir_path(rep->local->dir), rset_local_name(rep->local));
 }
 
-static seat
-own_seat(const rset_repair *rep)
+static telling
+own_telling(const rset_repair *rep)
 {
     const rset_header *h = &rep->evidence->header;
-    seat               s = {.reach = rep->local->dir != NULL};
+    telling            s = {.reach = rep->local->dir != NULL};
     const rset_desc   *d;
 
     if (!rep->evidence->has_header || h->infos[0].desc.generation != rep->generation)
@@ -53,12 +53,12 @@ own_seat(const rset_repair *rep)
 
 /* The first member with a header speaks for the set; the others must say the same. */
 static rset_status
-agree_on_set(rset_repair *rep, const seat *seats, rset_err *err)
+agree_on_set(rset_repair *rep, const telling *told, rset_err *err)
 {
-    const seat *first = NULL;
+    const telling *first = NULL;
 
     for (int m = 0; m < rep->set->size; m++) {
-        const seat *s = &seats[m];
+        const telling *s = &told[m];
 
         if (!s->has)
             continue;
@@ -70,7 +70,7 @@ agree_on_set(rset_repair *rep, const seat *seats, rset_err *err)
             return rset_fail(err, RSET_LOST,
                              "%s: members %d and %d of the set record different sets (%.15s %d "
                              "parity, %.15s %d parity); restore the redundancy files of one encode",
-                             rset_local_name(rep->local), (int)(first - seats), m, first->scheme,
+                             rset_local_name(rep->local), (int)(first - told), m, first->scheme,
                              first->parity, s->scheme, s->parity);
     }
     if (first == NULL)
@@ -87,12 +87,12 @@ agree_on_set(rset_repair *rep, const seat *seats, rset_err *err)
 
 /* The nearest member that has a header with the info of member y: itself, or a right neighbour. */
 static int
-provider(const rset_repair *rep, const seat *seats, int y)
+provider(const rset_repair *rep, const telling *told, int y)
 {
     int left = rep->shape.scheme->left(rep->shape.parity);
 
     for (int d = 0; d <= left; d++)
-        if (seats[(y + d) % rep->shape.members].has)
+        if (told[(y + d) % rep->shape.members].has)
             return (y + d) % rep->shape.members;
     return -1;
 }
@@ -111,14 +111,14 @@ copy_own_header(rset_repair *rep, rset_err *err)
 /* The infos that members without header are to get: own and left neighbours'. Those that nobody has are found
  * missing. */
 static void
-list_infos(rset_repair *rep, const seat *seats, rset_exchange *x)
+list_infos(rset_repair *rep, const telling *told, rset_exchange *x)
 {
     int n = rep->shape.members, me = rep->set->rank;
     int left = rep->shape.scheme->left(rep->shape.parity);
 
     for (int m = 0; m < n; m++) {
-        for (int d = 0; !seats[m].has && d <= left; d++) {
-            int        y = (m - d + n) % n, p = provider(rep, seats, y);
+        for (int d = 0; !told[m].has && d <= left; d++) {
+            int        y = (m - d + n) % n, p = provider(rep, told, y);
             rset_info *into = rep->header.infos != NULL ? &rep->header.infos[d] : NULL;
 
             if (p == me)
@@ -160,7 +160,7 @@ make_room(int left, rset_exchange **x, rset_err *err)
 
 /* Where some members lack theirs. `own`: this member's failure so far. *x: room that all have already, or NULL on all. */
 static rset_status
-hand_out_infos(rset_repair *rep, const seat *seats, rset_status own, rset_exchange **x,
+hand_out_infos(rset_repair *rep, const telling *told, rset_status own, rset_exchange **x,
                rset_err *err)
 {
     const int   left = rep->shape.scheme->left(rep->shape.parity);
@@ -176,7 +176,7 @@ hand_out_infos(rset_repair *rep, const seat *seats, rset_status own, rset_exchan
         if (st != RSET_OK)
             return st;
     }
-    list_infos(rep, seats, *x);
+    list_infos(rep, told, *x);
     return rset_exchange_run(*x, rep->set, true, st, rep->host, err);
 }
 
@@ -200,11 +200,11 @@ check_infos(const rset_repair *rep, rset_err *err)
 
 /* Files of one name in another directory are other files, as long as those of the set that are there have stayed in theirs. */
 static rset_status
-check_path(const rset_repair *rep, const seat *seats, rset_err *err)
+check_path(const rset_repair *rep, const telling *told, rset_err *err)
 {
-    bool away = !rep->has_infos || rep->local->dir == NULL || seats[rep->set->rank].has;
+    bool away = !rep->has_infos || rep->local->dir == NULL || told[rep->set->rank].has;
     for (int m = 0; m < rep->set->size; m++)
-        away = away || seats[m].away;
+        away = away || told[m].away;
     if (away || is_recorded_there(rep, &rep->header))
         return RSET_OK;
     return rset_fail(
@@ -216,18 +216,18 @@ check_path(const rset_repair *rep, const seat *seats, rset_err *err)
 }
 
 static rset_status
-find_infos(rset_repair *rep, const seat *seats, rset_exchange **x, rset_err *err)
+find_infos(rset_repair *rep, const telling *told, rset_exchange **x, rset_err *err)
 {
     bool        all = true;
-    rset_status st = begin_header(rep, seats[rep->set->rank].has != 0, err);
+    rset_status st = begin_header(rep, told[rep->set->rank].has != 0, err);
 
     for (int m = 0; m < rep->set->size; m++)
-        all = all && seats[m].has;
+        all = all && told[m].has;
     if (!all)
-        st = hand_out_infos(rep, seats, st, x, err);
+        st = hand_out_infos(rep, told, st, x, err);
     if (st == RSET_OK)
         st = check_infos(rep, err);
-    return st == RSET_OK ? check_path(rep, seats, err) : st;
+    return st == RSET_OK ? check_path(rep, told, err) : st;
 }
 
 /* ---- this member's own ---- */
@@ -391,7 +391,7 @@ rset_status
 rset_repair_look(rset_repair *rep, rset_err *err)
 {
     size_t         n = (size_t)rep->set->size;
-    seat           mine = own_seat(rep), *seats = calloc(n, sizeof *seats);
+    telling        mine = own_telling(rep), *told = calloc(n, sizeof *told);
     rset_exchange *x = NULL;
     rset_status    st = RSET_OK;
 
@@ -399,23 +399,23 @@ rset_repair_look(rset_repair *rep, rset_err *err)
     rep->length = calloc(n, sizeof *rep->length);
     rep->health = calloc(n, sizeof *rep->health);
     rep->was = calloc(n, sizeof *rep->was);
-    if (seats == NULL || rep->length == NULL || rep->health == NULL || rep->was == NULL)
+    if (told == NULL || rep->length == NULL || rep->health == NULL || rep->was == NULL)
         st = rset_fail(err, RSET_NOMEM, "no memory for %zu members", n);
     else if (rep->left > 0 && rep->left <= LEFT_LITTLE)
         st = make_room(rep->left, &x, err);
     st = rset_gather_fixed(rep->set, st, rep->host,
-                           &(rset_share){.bytes = &mine, .len = sizeof mine}, seats, err);
+                           &(rset_share){.bytes = &mine, .len = sizeof mine}, told, err);
     if (st == RSET_OK)
-        st = agree_on_set(rep, seats, err); /* the same answer on all members */
+        st = agree_on_set(rep, told, err); /* the same answer on all members */
     if (st == RSET_OK) {
         rep->shape.length = rep->length;
-        st = find_infos(rep, seats, &x, err);
+        st = find_infos(rep, told, &x, err);
         if (st == RSET_OK)
             st = verify_own(rep, mine.has != 0, err);
         st = rset_repair_share(rep, st, err);
     }
     rset_exchange_free(x);
-    free(seats);
+    free(told);
     return st;
 }
 

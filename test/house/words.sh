@@ -30,4 +30,5 @@ gone 'sets? (it |them |the communicator )?aside' 'revoke'
 gone 'rset_life[a-z_]*|life_[a-z]+|lifecycle' 'session'
 gone 'teach(es)?|good-?bye' 'announce, leave'
 gone 'meetings?' 'rendezvous'
+gone 'seats?' 'member, and its host'
 exit "$bad"

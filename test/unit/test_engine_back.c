@@ -266,6 +266,23 @@ change_without_journal_ends_the_way_back(void **state)
     twice_close(&w);
 }
 
+/* Changes without a journal are what the user wanted: where they cannot be undone either, all ranks open the files as they are, and so
+ * does one process alone. */
+static void
+changes_without_journal_stay(twice *w)
+{
+    image written;
+
+    for (int r = 0; r < TWICE_RANKS; r++)
+        update(w, r, 2, END_BLIND);
+    written = image_take(w->base);
+    assert_int_equal(job_recover_serial(&w->job, 1), RSET_OK);
+    assert_data_as(w, &written);
+    assert_int_equal(job_recover(&w->job), RSET_OK);
+    assert_data_as(w, &written);
+    image_free(&written);
+}
+
 /* What a program is changing now is nobody else's to roll back. */
 static void
 change_in_progress_is_refused(twice *w)
@@ -306,6 +323,7 @@ main(void)
         TWICE_TEST(created_over_partially_written_is_whole, KIND_SINGLE),
         cmocka_unit_test(damaged_journal_is_damage),
         cmocka_unit_test(change_without_journal_ends_the_way_back),
+        TWICE_TEST(changes_without_journal_stay, KIND_XOR),
         TWICE_TEST(change_in_progress_is_refused, KIND_XOR),
     };
 

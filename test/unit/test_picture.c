@@ -152,23 +152,22 @@ key_of(int rank)
 }
 
 /* Of each key: who asks comes first, in the order of ranks, and then what there is, equal ones side by side. */
-static bool
-answer_all(const rset_saying *of_key, size_t n, rset_records *out)
+static rset_status
+answer_all(rset_answers *to, const rset_saying *of_key, size_t n)
 {
-    size_t askers = 0;
-    bool   order = true;
+    const size_t askers = rset_keepers_askers(of_key, n);
+    bool         order = true;
 
-    while (askers < n && of_key[askers].asks != 0)
-        askers++;
     for (size_t i = 1; i < n; i++)
-        order = order && (i < askers    ? of_key[i - 1].from < of_key[i].from
+        order = order && (i < askers    ? of_key[i - 1].holding.by < of_key[i].holding.by
                           : i == askers ? true
                                         : of_key[i].asks == 0 &&
                                               of_key[i - 1].holding.rank <= of_key[i].holding.rank);
     for (size_t i = 0; order && i < askers; i++)
         for (size_t k = askers; k < n; k++)
-            rset_records_add(out, of_key[i].from, &of_key[k]);
-    return of_key[0].key == key_of(0);
+            rset_records_add(&to->out, of_key[i].holding.by, &of_key[k]);
+    to->news = to->news || of_key[0].key == key_of(0);
+    return RSET_OK;
 }
 
 /* Rank r asks for key r, as rank r + 1 does; and has something of the keys r and r + 2, the first twice. */
@@ -193,8 +192,9 @@ keepers_body(rset_comm *comm, void *arg)
 
         rset_keepers_say(&said, comm, &one);
     }
-    CHECK(rset_keepers_ask(&(rset_keepers_question){comm, "", answer_all, NULL, NULL}, RSET_OK,
-                           &said, &err) == RSET_OK);
+    CHECK(
+        rset_keepers_ask(&(rset_keepers_question){.world = comm, .host = "", .answer = answer_all},
+                         RSET_OK, &said, &err) == RSET_OK);
     for (size_t i = 0; i < said.n; i++) {
         const int mine = comm->rank, before = (comm->rank + n - 1) % n;
 
@@ -216,6 +216,47 @@ PC3_in_whatever_order_it_is_said(void **state)
             run(n, DEADLINE, keepers_body, &(bool){backwards != 0});
 }
 
+/* An asker that says it is another rank; a holding as well, and one that nobody has. */
+static rset_status
+check_who_speaks(rset_answers *to, const rset_saying *of_key, size_t n)
+{
+    const rset_comm *comm = to->arg;
+
+    CHECK(n == 3 && of_key[0].holding.by == comm->rank && of_key[1].holding.rank == 1 &&
+          of_key[1].holding.by == comm->rank && of_key[2].holding.by == -1);
+    return rset_fail(to->err, RSET_LOST, "rank %d was asked", comm->rank);
+}
+
+/* A keeper's failure is that of all. */
+static void
+speaker_body(rset_comm *comm, void *arg)
+{
+    rset_records said = {.size = sizeof(rset_saying)};
+    rset_saying  it = {.key = rset_key_of_rank(comm->rank), .asks = 1, .holding.by = 77};
+    rset_err     err = RSET_ERR_NONE;
+
+    (void)arg;
+    rset_keepers_say(&said, comm, &it);
+    it.asks = 0;
+    it.holding.rank = 1;
+    rset_keepers_say(&said, comm, &it);
+    it.holding = (rset_holding){.rank = 2, .by = -1};
+    rset_keepers_say(&said, comm, &it);
+    CHECK(rset_keepers_ask(
+              &(rset_keepers_question){
+                  .world = comm, .host = "", .answer = check_who_speaks, .arg = comm},
+              RSET_OK, &said, &err) == RSET_LOST);
+    CHECK(said.n == 0 && strstr(err.text, "was asked") != NULL);
+    rset_records_free(&said);
+}
+
+static void
+a_keeper_knows_who_speaks(void **state)
+{
+    (void)state;
+    run(RANKS, DEADLINE, speaker_body, NULL);
+}
+
 /* Who has failed takes part, and all hear of it. */
 static void
 failed_body(rset_comm *comm, void *arg)
@@ -228,8 +269,9 @@ failed_body(rset_comm *comm, void *arg)
     if (comm->rank == 1)
         own = rset_fail(&err, RSET_IO, "a directory could not be listed");
     rset_keepers_say(&said, comm, &(rset_saying){.key = key_of(comm->rank), .asks = 1});
-    CHECK(rset_keepers_ask(&(rset_keepers_question){comm, "", answer_all, NULL, NULL}, own, &said,
-                           &err) == RSET_IO);
+    CHECK(
+        rset_keepers_ask(&(rset_keepers_question){.world = comm, .host = "", .answer = answer_all},
+                         own, &said, &err) == RSET_IO);
     CHECK(said.n == 0 && strstr(err.text, "could not be listed") != NULL);
     rset_records_free(&said);
 }
@@ -255,8 +297,10 @@ news_body(rset_comm *comm, void *arg)
 
     rset_keepers_say(&said, comm, &ask);
     rset_keepers_say(&said, comm, &has);
-    CHECK(rset_keepers_ask(&(rset_keepers_question){comm, "", answer_all, &news, NULL}, RSET_OK,
-                           &said, &err) == RSET_OK);
+    CHECK(rset_keepers_ask(
+              &(rset_keepers_question){
+                  .world = comm, .host = "", .answer = answer_all, .news = &news},
+              RSET_OK, &said, &err) == RSET_OK);
     CHECK(news == heard && said.n == (heard ? 1 : 0));
     rset_records_free(&said);
 }
@@ -297,9 +341,10 @@ aside_body(rset_comm *comm, void *arg)
     const rset_saying           it = {.key = key_of(how[0] + comm->rank)};
     rset_keepers_aside          aside = {.said.size = sizeof(rset_saying), .differ = differ};
     bool                        news = true;
-    const rset_keepers_question q = {comm, "", answer_all, &news, &aside};
-    rset_err                    err = RSET_ERR_NONE;
-    rset_status                 own = RSET_OK;
+    const rset_keepers_question q = {
+        .world = comm, .host = "", .answer = answer_all, .news = &news, .aside = &aside};
+    rset_err    err = RSET_ERR_NONE;
+    rset_status own = RSET_OK;
 
     if (comm->rank == how[1])
         own = rset_fail(&err, RSET_NOMEM, "no memory for names");
@@ -329,6 +374,7 @@ main(void)
         cmocka_unit_test(what_is_found),
         cmocka_unit_test(PC2_each_tells_its_share),
         cmocka_unit_test(PC3_in_whatever_order_it_is_said),
+        cmocka_unit_test(a_keeper_knows_who_speaks),
         cmocka_unit_test(who_has_failed_says_so),
         cmocka_unit_test(answers_that_are_no_news_stay),
         cmocka_unit_test(PC3_what_is_asked_aside_meets_nothing_else),

@@ -71,7 +71,7 @@ nonsense_fits_nothing(void **state)
 
     (void)state;
     w.form[0] = (rset_where_form){.head = -5, .tail = 2, .parts = -1};
-    w.form[1] = (rset_where_form){.head = INT32_MAX / 2, .tail = INT32_MAX / 2, .parts = -1};
+    w.form[1] = (rset_where_form){.head = INT16_MAX / 2, .tail = INT16_MAX / 2, .parts = -1};
     w.form[2] = (rset_where_form){.head = 1, .tail = 1, .parts = 2, .hash = 7};
     assert_false(rset_where_fits(&w, "/l/s3", "/l/s3/d"));
 }

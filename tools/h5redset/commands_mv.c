@@ -1,9 +1,9 @@
 /* commands_mv.c: h5redset mv: files that were protected together get other names, with what protects them. */
 #include "commands.h"
 #include "exits.h"
+#include "hosted.h"
 #include "parallel.h"
 #include "report.h"
-#include "seats.h"
 #include "wait.h"
 
 #include <stdio.h>
@@ -95,7 +95,7 @@ check_old(const files *from, rset_err *err)
 
 /* A commit of the new name that a job died in is finished before it is replaced. */
 static rset_status
-finish_new(rset_comm *world, const seating *p, const rset_local *local, files *to, rset_err *err)
+finish_new(rset_comm *world, const hosting *p, const rset_local *local, files *to, rset_err *err)
 {
     rset_recover_args args = {
         .world = world, .local = local, .evidence = &to->evidence, .host = p->j->host};
@@ -104,19 +104,19 @@ finish_new(rset_comm *world, const seating *p, const rset_local *local, files *t
 }
 
 static void
-rename_seat(rset_comm *world, void *arg)
+rename_hosted(rset_comm *world, void *arg)
 {
-    const seating *p = arg;
-    seat          *at = &p->seats[world->rank];
+    const hosting *p = arg;
+    hosted        *at = &p->hosted[world->rank];
     files          from = {0}, to = {0};
     char          *path = new_path(p->o, at->member);
     const char    *base = rset_path_base(path);
-    protect_wish   wish = wish_of_seat(p, world->rank);
+    protect_wish   wish = wish_of_rank(p, world->rank);
     rset_local     local;
     rset_status    st;
 
     at->err = RSET_ERR_NONE;
-    st = open_seat(p, world->rank, &from, &at->err);
+    st = hosted_open(p, world->rank, &from, &at->err);
     if (st == RSET_OK)
         st = check_old(&from, &at->err);
     if (st == RSET_OK)
@@ -144,9 +144,9 @@ rename_seat(rset_comm *world, void *arg)
 /* ---- all of them ---- */
 
 static void
-tell(const seating *p, int r, bool would)
+tell(const hosting *p, int r, bool would)
 {
-    char *from = member_path(p->seats[r].member), *to = new_path(p->o, p->seats[r].member);
+    char *from = member_path(p->hosted[r].member), *to = new_path(p->o, p->hosted[r].member);
     char *safe = shown(from), *new = shown(to);
 
     printf("%s: %srenamed to %s\n", safe, would ? "would be " : "", new);
@@ -157,29 +157,29 @@ tell(const seating *p, int r, bool would)
 }
 
 static void
-tell_all(const seating *p)
+tell_all(const hosting *p)
 {
     for (int r = 0; r < p->n; r++)
-        if (p->seats[r].by == p->j->rank && p->seats[r].st == RSET_OK)
+        if (p->hosted[r].by == p->j->rank && p->hosted[r].st == RSET_OK)
             tell(p, r, p->o->dry_run);
-        else if (p->seats[r].by == p->j->rank &&
-                 !wait_tries_again(p->j, p->seats[r].st, p->seats[r].err.text) && r == 0)
-            fprintf(stderr, "h5redset: not renamed: %s\n", p->seats[r].err.text);
+        else if (p->hosted[r].by == p->j->rank &&
+                 !wait_tries_again(p->j, p->hosted[r].st, p->hosted[r].err.text) && r == 0)
+            fprintf(stderr, "h5redset: not renamed: %s\n", p->hosted[r].err.text);
 }
 
 static int
-rename_seats(seating *p)
+rename_all(hosting *p)
 {
     rset_err    err = RSET_ERR_NONE;
-    rset_status st = seat_all(p, &err);
+    rset_status st = hosted_assign(p, &err);
 
     if (st != RSET_OK && p->j->rank == 0)
         fprintf(stderr, "h5redset: not renamed: %s\n", err.text);
     if (st == RSET_OK && !p->o->dry_run)
-        st = run_seats(p, rename_seat, p, &err);
+        st = hosted_run(p, rename_hosted, p, &err);
     if (st == RSET_OK) {
         tell_all(p);
-        st = seats_status(p, st);
+        st = hosted_status(p, st);
     }
     return exits_of(st);
 }
@@ -192,13 +192,13 @@ is_known(const member *m)
 
 /* How many of the ranks' files have a name of that form, and how many names are known; *other_out: a file that has another one. */
 static int
-count_named(const seating *p, int *known_out, const member **other_out)
+count_named(const hosting *p, int *known_out, const member **other_out)
 {
     int n = 0;
 
     *known_out = 0;
     for (int r = 0; r < p->n; r++) {
-        const member *m = p->seats[r].member;
+        const member *m = p->hosted[r].member;
         char         *path = is_known(m) ? new_path(p->o, m) : NULL;
 
         *known_out += is_known(m);
@@ -211,7 +211,7 @@ count_named(const seating *p, int *known_out, const member **other_out)
 }
 
 static int
-refuse_some(const seating *p, int n, const member *other)
+refuse_some(const hosting *p, int n, const member *other)
 {
     char *path = member_path(other), *safe = shown(path);
 
@@ -226,17 +226,17 @@ refuse_some(const seating *p, int n, const member *other)
 }
 
 static int
-rename_family(seating *p, int *found)
+rename_family(hosting *p, int *found)
 {
     const member *other = NULL;
     int           known, n, status = 0;
 
-    seats_take(p);
+    hosted_begin(p);
     n = count_named(p, &known, &other);
     *found += n > 0;
     if (n > 0)
-        status = n == known ? rename_seats(p) : refuse_some(p, n, other);
-    free(p->seats);
+        status = n == known ? rename_all(p) : refuse_some(p, n, other);
+    free(p->hosted);
     return status;
 }
 
@@ -249,7 +249,7 @@ command_mv(job *j, const options *o, const picture *seen)
     int      worst = job_hosts(j, &hosts, &err) == RSET_OK ? EXITS_WELL : EXITS_ERROR, found = 0;
 
     for (size_t i = 0; worst == 0 && i < c->nfamilies; i++) {
-        seating p = {
+        hosting p = {
             .j = j, .o = o, .hosts = (const char(*)[RSET_HOST_NAME])hosts, .f = &c->families[i]};
 
         worst = rename_family(&p, &found);

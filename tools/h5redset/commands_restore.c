@@ -2,18 +2,18 @@
  * then stays as an older one, where it is whole; else what there is of it is put aside. */
 #include "commands.h"
 #include "exits.h"
+#include "hosted.h"
 #include "parallel.h"
 #include "report.h"
-#include "seats.h"
 #include "wait.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What all seats of one kind of file are to do. */
+/* What all ranks of one kind of file are to do. */
 typedef struct restoring {
-    seating       p; /* of the generation that is kept */
+    hosting       p; /* of the generation that is kept */
     const listed *from;
     uint64_t      aside; /* the newest, which is not whole; 0: it is, and stays as an older one */
 } restoring;
@@ -31,7 +31,7 @@ data_path(const member *m)
 }
 
 static rset_status
-open_named(const seating *p, const char *path, const char *name, files *out, rset_err *err)
+open_named(const hosting *p, const char *path, const char *name, files *out, rset_err *err)
 {
     char             *dir = dir_of(path);
     const files_place at = {.dir = dir, .name = name, .create = true, .within = &p->o->paths};
@@ -83,7 +83,7 @@ name_of(const restoring *r, const files *to)
 
 /* The newest, that no program may change it from now on. */
 static rset_status
-open_newest(const seating *p, const member *m, files *to, rset_err *err)
+open_newest(const hosting *p, const member *m, files *to, rset_err *err)
 {
     char       *path = data_path(m);
     rset_status st = RSET_OK;
@@ -128,10 +128,10 @@ open_kept(const restoring *r, const member *m, const files *to, files *kept, rse
 static rset_status
 restore_held(rset_comm *world, const restoring *r, files *to, rset_err *err)
 {
-    const seating *p = &r->p;
-    protect_wish   wish = wish_of_seat(p, world->rank);
+    const hosting *p = &r->p;
+    protect_wish   wish = wish_of_rank(p, world->rank);
     files          kept = {0};
-    rset_status    st = open_kept(r, p->seats[world->rank].member, to, &kept, err);
+    rset_status    st = open_kept(r, p->hosted[world->rank].member, to, &kept, err);
 
     st = recover_whole(world, p, &kept, st, "not restored");
     if (st == RSET_OK)
@@ -147,10 +147,10 @@ restore_held(rset_comm *world, const restoring *r, files *to, rset_err *err)
 
 /* Nothing is changed before it is known on all ranks that it may be. */
 static void
-restore_seat(rset_comm *world, void *arg)
+restore_hosted(rset_comm *world, void *arg)
 {
     const restoring *r = arg;
-    seat            *at = &r->p.seats[world->rank];
+    hosted          *at = &r->p.hosted[world->rank];
     files            to = {0};
 
     at->err = RSET_ERR_NONE;
@@ -164,44 +164,44 @@ restore_seat(rset_comm *world, void *arg)
 /* ---- all of them ---- */
 
 static void
-tell_all(const seating *p)
+tell_all(const hosting *p)
 {
     for (int r = 0; r < p->n; r++) {
         char *path, *safe;
 
-        if (p->seats[r].by != p->j->rank ||
-            wait_tries_again(p->j, p->seats[r].st, p->seats[r].err.text))
+        if (p->hosted[r].by != p->j->rank ||
+            wait_tries_again(p->j, p->hosted[r].st, p->hosted[r].err.text))
             continue;
-        path = data_path(p->seats[r].member);
+        path = data_path(p->hosted[r].member);
         safe = shown(path);
-        if (p->seats[r].st == RSET_OK)
+        if (p->hosted[r].st == RSET_OK)
             printf("%s: generation %u %s the newest\n", safe, generation_number(p->f->generation),
                    p->o->dry_run ? "would become" : "has become");
         else if (r == 0)
-            fprintf(stderr, "h5redset: not restored: %s\n", p->seats[r].err.text);
+            fprintf(stderr, "h5redset: not restored: %s\n", p->hosted[r].err.text);
         free(path);
         free(safe);
     }
 }
 
 static int
-restore_seats(restoring *r)
+restore_all(restoring *r)
 {
-    seating    *p = &r->p;
+    hosting    *p = &r->p;
     rset_err    err = RSET_ERR_NONE;
     rset_status st;
 
-    seats_take(p);
-    st = seat_all(p, &err);
+    hosted_begin(p);
+    st = hosted_assign(p, &err);
     if (st != RSET_OK && p->j->rank == 0)
         fprintf(stderr, "h5redset: not restored: %s\n", err.text);
     if (st == RSET_OK && !p->o->dry_run)
-        st = run_seats(p, restore_seat, r, &err);
+        st = hosted_run(p, restore_hosted, r, &err);
     if (st == RSET_OK) {
         tell_all(p);
-        st = seats_status(p, st);
+        st = hosted_status(p, st);
     }
-    free(p->seats);
+    free(p->hosted);
     return exits_of(st);
 }
 
@@ -261,7 +261,7 @@ restore_list(job *j, const options *o, const char (*hosts)[RSET_HOST_NAME], cons
         r.aside = lost_newest(l, &all);
         r.p.f = which->f;
         r.from = which;
-        return job_most(j, restore_seats(&r));
+        return job_most(j, restore_all(&r));
     }
     if (j->rank == 0)
         print_error(err.text);

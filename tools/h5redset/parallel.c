@@ -2,10 +2,10 @@
 #include "parallel.h"
 
 #include "exits.h"
+#include "hosted.h"
 #include "judge.h"
 #include "progress.h"
 #include "report.h"
-#include "seats.h"
 #include "wait.h"
 #include "work.h"
 
@@ -139,10 +139,10 @@ restore_parallel(rset_comm *world, const protect_wish *wish, const files *kept, 
     return st;
 }
 
-/* ---- seats ---- */
+/* ---- ranks that are hosted ---- */
 
 protect_wish
-wish_of_seat(const seating *p, int rank)
+wish_of_rank(const hosting *p, int rank)
 {
     return (protect_wish){.sets = {.scheme = p->f->desc.scheme,
                                    .parity = p->f->desc.parity,
@@ -152,10 +152,10 @@ wish_of_seat(const seating *p, int rank)
 }
 
 rset_status
-recover_whole(rset_comm *world, const seating *p, files *f, rset_status before,
+recover_whole(rset_comm *world, const hosting *p, files *f, rset_status before,
               const char *not_done)
 {
-    seat             *at = &p->seats[world->rank];
+    hosted           *at = &p->hosted[world->rank];
     rset_recover_args args = {.world = world,
                               .local = &f->local,
                               .evidence = &f->evidence,
@@ -173,10 +173,10 @@ recover_whole(rset_comm *world, const seating *p, files *f, rset_status before,
 /* ---- rebuilding ---- */
 
 static rset_status
-protect_again(const seating *p, rset_comm *world, files *f, rset_err *err)
+protect_again(const hosting *p, rset_comm *world, files *f, rset_err *err)
 {
     char              note[RSET_ERR_TEXT];
-    protect_wish      wish = wish_of_seat(p, world->rank);
+    protect_wish      wish = wish_of_rank(p, world->rank);
     const rset_status st = files_hold(f, HOLD_FROM_WRITERS, p->j, err); /* the new ones too */
 
     wish.same = true;
@@ -184,9 +184,9 @@ protect_again(const seating *p, rset_comm *world, files *f, rset_err *err)
 }
 
 static rset_status
-open_to_recover(const seating *p, int r, files *f, rset_err *err)
+open_to_recover(const hosting *p, int r, files *f, rset_err *err)
 {
-    const rset_status st = open_seat(p, r, f, err);
+    const rset_status st = hosted_open(p, r, f, err);
 
     return st == RSET_OK && !p->dry ? files_hold(f, hold_to_rebuild(f), p->j, err) : st;
 }
@@ -200,10 +200,10 @@ is_encoded_again(const rset_outcome *out)
 
 /* One rank of all of them, in a thread of its own. */
 static void
-recover_seat(rset_comm *world, void *arg)
+recover_hosted(rset_comm *world, void *arg)
 {
-    const seating    *p = arg;
-    seat             *at = &p->seats[world->rank];
+    const hosting    *p = arg;
+    hosted           *at = &p->hosted[world->rank];
     files             f = {0};
     rset_recover_args args = {.world = world,
                               .local = &f.local,
@@ -224,7 +224,7 @@ recover_seat(rset_comm *world, void *arg)
 
 /* "HOST:PATH: what", where there is more than one host. */
 static void
-tell_text(const seating *p, const char *host, const member *m, const char *what)
+tell_text(const hosting *p, const char *host, const member *m, const char *what)
 {
     char *path = member_path(m), *safe = shown(path);
 
@@ -237,7 +237,7 @@ tell_text(const seating *p, const char *host, const member *m, const char *what)
 
 /* What had been changed is put aside. */
 static void
-tell_changed(const seating *p, const seat *at)
+tell_changed(const hosting *p, const hosted *at)
 {
     char text[RSET_ERR_TEXT], *path = member_path(at->member);
 
@@ -247,11 +247,11 @@ tell_changed(const seating *p, const seat *at)
 }
 
 static void
-tell_seat(const seating *p, int r)
+tell_hosted(const hosting *p, int r)
 {
-    const seat  *at = &p->seats[r];
-    const member m = member_after(at->member, &at->out);
-    char        *what, *text;
+    const hosted *at = &p->hosted[r];
+    const member  m = member_after(at->member, &at->out);
+    char         *what, *text;
 
     if (wait_tries_again(p->j, at->st, at->err.text))
         return;
@@ -270,60 +270,60 @@ tell_seat(const seating *p, int r)
 }
 
 static void
-tell_seats(const seating *p)
+tell_all(const hosting *p)
 {
     for (int r = 0; r < p->n; r++)
-        if (p->seats[r].by == p->j->rank)
-            tell_seat(p, r);
+        if (p->hosted[r].by == p->j->rank)
+            tell_hosted(p, r);
 }
 
 /* Of what was done, or would be. The same on all processes that have a rank. */
 static int
-exit_status_after(const seating *p)
+exit_status_after(const hosting *p)
 {
     for (int r = 0; r < p->n; r++)
-        if (p->seats[r].by == p->j->rank && !p->seats[r].out.protected_ &&
-            !is_encoded_again(&p->seats[r].out))
+        if (p->hosted[r].by == p->j->rank && !p->hosted[r].out.protected_ &&
+            !is_encoded_again(&p->hosted[r].out))
             return EXITS_REPAIR;
     return EXITS_WELL;
 }
 
 /* Each process for the ranks that it has. */
 static rset_status
-go_through(seating *p, rset_err *err)
+go_through(hosting *p, rset_err *err)
 {
-    rset_status st = seat_all(p, err);
+    rset_status st = hosted_assign(p, err);
 
     if (st != RSET_OK)
         return st;
-    st = run_seats(p, recover_seat, p, err);
+    st = hosted_run(p, recover_hosted, p, err);
     progress_wipe();
     return st;
 }
 
 static int
-rebuild_seats(seating *p)
+rebuild_all(hosting *p)
 {
     rset_err    err = RSET_ERR_NONE;
     rset_status st = go_through(p, &err);
 
     if (st == RSET_OK)
-        tell_seats(p);
+        tell_all(p);
     else if (p->j->rank == 0)
         print_error(err.text);
-    st = seats_status(p, st);
+    st = hosted_status(p, st);
     return st == RSET_OK ? exit_status_after(p) : exits_of(st);
 }
 
 /* Is all of it whole? Else *damaged_out: how many bytes this process has of files that are not. */
 static bool
-verify_seats(seating *p, uint64_t *damaged_out)
+verify_all(hosting *p, uint64_t *damaged_out)
 {
     rset_err ignored = RSET_ERR_NONE;
-    bool     whole = seats_status(p, go_through(p, &ignored)) == RSET_OK;
+    bool     whole = hosted_status(p, go_through(p, &ignored)) == RSET_OK;
 
     for (int r = 0; r < p->n; r++) {
-        const seat *at = &p->seats[r];
+        const hosted *at = &p->hosted[r];
 
         if (at->by != p->j->rank)
             continue;
@@ -397,47 +397,47 @@ tell_how_it_is(const job *j, const family *f)
 
 /* The ranks of these files, and the processes that there are for them. */
 static bool
-begin_seating(seating *p, job *j, const options *o, const family *f, bool dry)
+begin_hosting(hosting *p, job *j, const options *o, const family *f, bool dry)
 {
     char(*hosts)[RSET_HOST_NAME] = NULL;
     rset_err err = RSET_ERR_NONE;
 
-    *p = (seating){.j = j, .o = o, .f = f, .dry = dry};
+    *p = (hosting){.j = j, .o = o, .f = f, .dry = dry};
     if (job_hosts(j, &hosts, &err) != RSET_OK)
         print_error(err.text);
     else
-        seats_take(p);
+        hosted_begin(p);
     p->hosts = (const char(*)[RSET_HOST_NAME])hosts;
-    return p->seats != NULL;
+    return p->hosted != NULL;
 }
 
 static void
-end_seating(seating *p)
+end_hosting(hosting *p)
 {
-    free(p->seats);
+    free(p->hosted);
     free((void *)p->hosts);
 }
 
 bool
 rebuild_verify(job *j, const options *o, const family *f, uint64_t *damaged_out)
 {
-    seating    p;
-    const bool whole = begin_seating(&p, j, o, f, true) && verify_seats(&p, damaged_out);
+    hosting    p;
+    const bool whole = begin_hosting(&p, j, o, f, true) && verify_all(&p, damaged_out);
 
-    end_seating(&p);
+    end_hosting(&p);
     return whole;
 }
 
 int
 rebuild_parallel(job *j, const options *o, const family *f)
 {
-    seating p;
+    hosting p;
     int     status = EXITS_ERROR;
 
     if (!rebuild_has_work(f) && !rebuild_is_whole_by_size(f))
         return tell_how_it_is(j, f);
-    if (begin_seating(&p, j, o, f, o->dry_run))
-        status = rebuild_seats(&p);
-    end_seating(&p);
+    if (begin_hosting(&p, j, o, f, o->dry_run))
+        status = rebuild_all(&p);
+    end_hosting(&p);
     return status;
 }

@@ -4,9 +4,9 @@
 
 #include "catalog.h"
 #include "files.h"
+#include "hosted.h"
 #include "job.h"
 #include "options.h"
-#include "seats.h"
 
 #include "protect/protect.h"
 
@@ -52,12 +52,12 @@ rset_status restore_parallel(rset_comm *world, const protect_wish *wish, const f
                              const files *to, uint64_t aside, rset_err *err);
 
 /* That rank's files as they were protected before. */
-protect_wish wish_of_seat(const seating *p, int rank);
+protect_wish wish_of_rank(const hosting *p, int rank);
 
 /* Brings back what is lost or damaged of this rank's files, before something is done to them that needs them whole; what came of it is
- * in its seat. `before`: its outcome so far, with the message there. `not_done`: how the refusal of what nobody can verify
+ * in p->hosted. `before`: its outcome so far, with the message there. `not_done`: how the refusal of what nobody can verify
  * ends. Collective over `world`. */
-rset_status recover_whole(rset_comm *world, const seating *p, files *f, rset_status before,
+rset_status recover_whole(rset_comm *world, const hosting *p, files *f, rset_status before,
                           const char *not_done);
 
 #endif

@@ -1,5 +1,5 @@
-/* seats.c: see seats.h. */
-#include "seats.h"
+/* hosted.c: see hosted.h. */
+#include "hosted.h"
 
 #include "comm/comm_hosted.h"
 #include "comm/comm_local.h"
@@ -9,18 +9,18 @@
 #include <string.h>
 
 void
-seats_take(seating *p)
+hosted_begin(hosting *p)
 {
     p->n = p->f->desc.ranks;
-    p->seats = must_alloc((size_t)p->n * sizeof *p->seats);
+    p->hosted = must_alloc((size_t)p->n * sizeof *p->hosted);
     for (int r = 0; r < p->n; r++)
-        p->seats[r].by = -1;
+        p->hosted[r].by = -1;
     for (int k = 0; k < p->f->nsets; k++)
         for (int m = 0; m < p->f->sets[k].desc.members; m++) {
             const member *one = &p->f->sets[k].members[m];
 
             if (one->rank >= 0 && one->rank < p->n)
-                p->seats[one->rank].member = one;
+                p->hosted[one->rank].member = one;
         }
 }
 
@@ -28,14 +28,14 @@ seats_take(seating *p)
 
 /* Another rank's file lies at this path on that node. */
 static bool
-is_occupied(const seating *p, const char *host, const char *path)
+is_occupied(const hosting *p, const char *host, const char *path)
 {
     for (int r = 0; r < p->n; r++) {
-        const member *m = p->seats[r].member;
-        const char   *there = m == NULL             ? NULL
-                              : m->seen != NULL     ? m->seen->host
-                              : p->seats[r].by >= 0 ? p->hosts[p->seats[r].by]
-                                                    : NULL;
+        const member *m = p->hosted[r].member;
+        const char   *there = m == NULL              ? NULL
+                              : m->seen != NULL      ? m->seen->host
+                              : p->hosted[r].by >= 0 ? p->hosts[p->hosted[r].by]
+                                                     : NULL;
         char         *at = m != NULL ? member_path(m) : NULL;
         bool          same = there != NULL && strcmp(there, host) == 0 && strcmp(at, path) == 0;
 
@@ -47,7 +47,7 @@ is_occupied(const seating *p, const char *host, const char *path)
 }
 
 static bool
-is_lost_place_occupied(const seating *p, const char *host, const member *lost)
+is_lost_place_occupied(const hosting *p, const char *host, const member *lost)
 {
     char      *path = member_path(lost);
     const bool is = is_occupied(p, host, path);
@@ -58,11 +58,11 @@ is_lost_place_occupied(const seating *p, const char *host, const member *lost)
 
 /* Ranks that process i has, and that all processes of its node have. */
 static void
-count_ranks(const seating *p, int i, int *own_out, int *node_out)
+count_ranks(const hosting *p, int i, int *own_out, int *node_out)
 {
     *own_out = *node_out = 0;
     for (int r = 0; r < p->n; r++) {
-        const int by = p->seats[r].by;
+        const int by = p->hosted[r].by;
 
         *own_out += by == i;
         *node_out += by >= 0 && strcmp(p->hosts[by], p->hosts[i]) == 0;
@@ -72,7 +72,7 @@ count_ranks(const seating *p, int i, int *own_out, int *node_out)
 /* The process for a rank: on the node of its files; for lost ones on the node with the fewest others. Of those of one node,
  * the one with the fewest ranks. */
 static int
-choose_process(const seating *p, const member *m)
+choose_process(const hosting *p, const member *m)
 {
     int best = -1, least = 0, fewest = 0;
 
@@ -95,11 +95,11 @@ choose_process(const seating *p, const member *m)
 }
 
 rset_status
-seat_all(seating *p, rset_err *err)
+hosted_assign(hosting *p, rset_err *err)
 {
     for (int lost = 0; lost < 2; lost++) /* first those that are somewhere */
         for (int r = 0; r < p->n; r++) {
-            const member *m = p->seats[r].member;
+            const member *m = p->hosted[r].member;
 
             if (m == NULL || (m->known == NULL && m->seen == NULL))
                 return rset_fail(err, RSET_LOST,
@@ -108,8 +108,8 @@ seat_all(seating *p, rset_err *err)
                                  r, p->n);
             if ((m->seen == NULL) != (lost == 1))
                 continue;
-            p->seats[r].by = choose_process(p, m);
-            if (p->seats[r].by < 0)
+            p->hosted[r].by = choose_process(p, m);
+            if (p->hosted[r].by < 0)
                 return rset_fail(err, RSET_USAGE,
                                  "no process for rank %d (%s%s%s): start one on each node that has "
                                  "files, and one on a new node for those that are lost",
@@ -121,9 +121,9 @@ seat_all(seating *p, rset_err *err)
 }
 
 rset_status
-open_seat(const seating *p, int r, files *f, rset_err *err)
+hosted_open(const hosting *p, int r, files *f, rset_err *err)
 {
-    const member     *m = p->seats[r].member;
+    const member     *m = p->hosted[r].member;
     char             *path = member_path(m);
     char             *dir = dir_of(path);
     const files_place at = {.dir = dir,
@@ -150,14 +150,14 @@ open_seat(const seating *p, int r, files *f, rset_err *err)
 }
 
 rset_status
-run_seats(seating *p, void (*body)(rset_comm *world, void *arg), void *arg, rset_err *err)
+hosted_run(hosting *p, void (*body)(rset_comm *world, void *arg), void *arg, rset_err *err)
 {
     int         *host_of = must_alloc((size_t)p->n * sizeof *host_of);
     rset_hosting how = {.outer = p->j->comm, .ranks = p->n, .host_of = host_of, .host = p->j->host};
     rset_status  st;
 
     for (int r = 0; r < p->n; r++)
-        host_of[r] = p->seats[r].by;
+        host_of[r] = p->hosted[r].by;
     st = p->j->size > 1 ? rset_hosted_run(&how, body, arg, err)
                         : rset_local_run(p->n, p->o->timeout, body, arg, err);
     if (st != RSET_OK)
@@ -167,10 +167,10 @@ run_seats(seating *p, void (*body)(rset_comm *world, void *arg), void *arg, rset
 }
 
 rset_status
-seats_status(const seating *p, rset_status st)
+hosted_status(const hosting *p, rset_status st)
 {
     for (int r = 0; r < p->n; r++)
-        if (st == RSET_OK && p->seats[r].by == p->j->rank)
-            st = p->seats[r].st;
+        if (st == RSET_OK && p->hosted[r].by == p->j->rank)
+            st = p->hosted[r].st;
     return st;
 }

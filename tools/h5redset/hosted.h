@@ -1,0 +1,47 @@
+/* hosted.h: the ranks of files that were protected together, and which process does what each of them would do. */
+#ifndef HOSTED_H
+#define HOSTED_H
+
+#include "catalog.h"
+#include "files.h"
+#include "job.h"
+#include "options.h"
+
+/* One parent rank of the encode. */
+typedef struct hosted {
+    const member *member;
+    int           by; /* process; -1: none yet */
+    rset_status   st; /* what it came to, where this process has it */
+    rset_outcome  out;
+    rset_err      err;
+} hosted;
+
+typedef struct hosting {
+    job           *j;
+    const options *o;
+    const char (*hosts)[RSET_HOST_NAME];
+    const family *f;
+    bool          dry;    /* nothing is changed: what would be done is found out */
+    int           n;      /* ranks */
+    hosted       *hosted; /* of each rank */
+} hosting;
+
+/* p->hosted of the ranks of p->f, all other members given; freed with free(). Nobody has them yet. */
+void hosted_begin(hosting *p);
+
+/* Which process each has. RSET_LOST: nothing records a rank; RSET_USAGE: no process is where it would have to be. */
+rset_status hosted_assign(hosting *p, rset_err *err);
+
+/* Opens what this process has of rank r's files; in a dry run those that were renamed with what protects them under the old name, and
+ * of a directory that is missing nothing. */
+rset_status hosted_open(const hosting *p, int r, files *f, rset_err *err);
+
+/* Runs body once for each rank of this process, as a thread, with a communicator of all ranks. A failure to do so is said on
+ * stderr; what the bodies come to is theirs to keep in p->hosted. Collective over the processes. */
+rset_status hosted_run(hosting *p, void (*body)(rset_comm *world, void *arg), void *arg,
+                       rset_err *err);
+
+/* `st`, or what the ranks of this process came to where that is RSET_OK. */
+rset_status hosted_status(const hosting *p, rset_status st);
+
+#endif
