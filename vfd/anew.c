@@ -63,7 +63,8 @@ is_meant(const rset_session *session)
 static bool
 is_anew(const rset_session *session)
 {
-    return session->mode == RSET_OPEN_CREATE && session->changed && !session->evidence.any;
+    return session->state != RSET_SESSION_CREATING && rset_session_is_new(session) &&
+           !session->evidence.any;
 }
 
 uint64_t

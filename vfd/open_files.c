@@ -93,8 +93,8 @@ rset_open_protect_all(void)
             rset_session_join(h->session);
         if (!rset_session_needs_others(h->session) || h->lower == NULL)
             continue;
-        ok = rset_session_clean(h->session) || rset_handle_settle_superblock(h) >= 0;
-        ok = ok && (h->flushed || rset_session_clean(h->session));
+        ok = !rset_session_is_changed(h->session) || rset_handle_settle_superblock(h) >= 0;
+        ok = ok && (h->flushed || !rset_session_is_changed(h->session));
         rset_left_note(h);
         rset_session_finalize(h->session, ok && !h->failed);
         if (!rset_handle_is_shadow(h))

@@ -28,20 +28,20 @@ none_of_ours(const rset_session *session)
     const bool protects = rset_team_protects(session->team); /* this thread or another one */
     const bool others = rset_team_has_others(session->team);
 
-    if (session->found == RSET_UNOPENABLE)
+    if (session->how.found == RSET_UNOPENABLE)
         return !others || !concerns_us(session, others);
-    if (session->found == RSET_FOUND &&
+    if (session->how.found == RSET_FOUND &&
         (session->dir == NULL || !rset_dir_has_file(session->dir, session->base)))
         return true;
-    if (session->mode == RSET_OPEN_CREATE && session->team != NULL && !session->evidence.any &&
+    if (session->how.mode == RSET_OPEN_CREATE && session->team != NULL && !session->evidence.any &&
         !rset_session_has_room(session))
         return true;
-    if (session->mode == RSET_OPEN_CREATE)
+    if (session->how.mode == RSET_OPEN_CREATE)
         return !protects && !session->evidence.any;
-    if (session->found == RSET_FOUND && !protects && !session->evidence.any)
+    if (session->how.found == RSET_FOUND && !protects && !session->evidence.any)
         return session->evidence.undo.head.state != RSET_UNDO_OPEN || !session->evidence.undo.there;
-    if (session->found == RSET_FOUND)
-        return !concerns_us(session, others) && (!protects || session->mode == RSET_OPEN_READ);
+    if (session->how.found == RSET_FOUND)
+        return !concerns_us(session, others) && (!protects || session->how.mode == RSET_OPEN_READ);
     return !others && !session->evidence.any && !rset_session_recorded_nearby(session);
 }
 
@@ -72,29 +72,30 @@ can_be_protected(const rset_session *session, rset_err *err)
 }
 
 static rset_status
-begin(rset_session *session, bool link, rset_err *err)
+begin(rset_session *session, rset_err *err)
 {
     rset_status st = rset_session_look(session, err);
 
-    if (st == RSET_OK && session->mode == RSET_OPEN_UPDATE && session->evidence.any)
+    if (st == RSET_OK && session->how.mode == RSET_OPEN_UPDATE && session->evidence.any)
         st = can_be_protected(session, err);
-    if (st == RSET_OK && session->mode == RSET_OPEN_UPDATE && session->dir != NULL &&
+    if (st == RSET_OK && session->how.mode == RSET_OPEN_UPDATE && session->dir != NULL &&
         session->evidence.any)
         st = can_be_changed(session, err);
     if (st == RSET_OK)
         st = rset_session_say_used(session, err);
-    if (st != RSET_OK && session->mode != RSET_OPEN_CREATE && rset_team_has_others(session->team)) {
-        session->begun = *err; /* the others would wait for this rank */
+    if (st != RSET_OK && session->how.mode != RSET_OPEN_CREATE &&
+        rset_team_has_others(session->team)) {
+        session->verdict = *err; /* the others would wait for this rank */
         *err = RSET_ERR_NONE;
         return RSET_OK;
     }
     if (st == RSET_OK && none_of_ours(session)) {
-        if (session->mode == RSET_OPEN_CREATE) /* it is written from the beginning */
+        if (session->how.mode == RSET_OPEN_CREATE) /* it is written from the beginning */
             (void)rset_undo_remove(session->dir, session->prefix, &session->evidence.undo, NULL);
         return RSET_ABSENT;
     }
-    return st == RSET_OK && session->mode == RSET_OPEN_CREATE
-               ? rset_session_begin_creation(session, link, err)
+    return st == RSET_OK && session->how.mode == RSET_OPEN_CREATE
+               ? rset_session_begin_creation(session, err)
                : st;
 }
 
@@ -112,12 +113,11 @@ rset_session_open(const rset_config *config, const char *path, const rset_openin
     st = rset_session_new(config, path, &session, err);
     if (st != RSET_OK)
         return st;
-    session->mode = how->mode;
-    session->found = how->found;
-    session->swmr = how->swmr;
-    session->followed = how->followed;
+    session->how = *how;
+    if (how->mode == RSET_OPEN_CREATE)
+        rset_session_step(session, RSET_EVENT_CREATE);
     rset_phases_begin(&scope);
-    st = begin(session, how->link, err);
+    st = begin(session, err);
     if (st == RSET_OK) {
         rset_session_spent(session, &scope, false);
         *session_out = session;
@@ -135,9 +135,9 @@ rset_session_open(const rset_config *config, const char *path, const rset_openin
 static bool
 nothing_to_ask(const rset_session *session)
 {
-    return session->found == RSET_FOUND && session->begun.status == RSET_OK &&
-           (session->swmr || !concerns_us(session, rset_team_has_others(session->team) &&
-                                                       rset_team_may_meet(session->team)));
+    return session->how.found == RSET_FOUND && session->verdict.status == RSET_OK &&
+           (session->how.swmr || !concerns_us(session, rset_team_has_others(session->team) &&
+                                                           rset_team_may_meet(session->team)));
 }
 
 /* What cannot be opened to be changed will not be closed either: this rank has done with that step, and is not to be
@@ -145,7 +145,7 @@ nothing_to_ask(const rset_session *session)
 static void
 skip_step(rset_session *session, rset_status why)
 {
-    if (session->mode == RSET_OPEN_UPDATE && why != RSET_ABSENT && session->team != NULL &&
+    if (session->how.mode == RSET_OPEN_UPDATE && why != RSET_ABSENT && session->team != NULL &&
         !session->root)
         rset_rendezvous_skip(session->team->rendezvous, &session->kind);
 }
@@ -154,17 +154,15 @@ skip_step(rset_session *session, rset_status why)
 static rset_status
 resolve(rset_session *session, rset_status own, const rset_lower *lower, rset_err *err)
 {
-    rset_status st = own;
+    const bool  asks = !nothing_to_ask(session);
+    rset_status st;
     rset_err    ignored = RSET_ERR_NONE;
-    bool        asks;
 
-    session->resolved = true;
-    if (own == RSET_OK && session->begun.status != RSET_OK) {
-        *err = session->begun;
-        st = own = err->status;
-    }
-    session->verdict = *err;
-    asks = !nothing_to_ask(session);
+    if (own == RSET_OK && session->verdict.status != RSET_OK)
+        own = session->verdict.status;
+    else
+        session->verdict = *err;
+    st = own;
     if (asks)
         rset_background_wait(NULL);
     if (asks && rset_team_may_meet(session->team) && !rset_background_stuck())
@@ -173,7 +171,7 @@ resolve(rset_session *session, rset_status own, const rset_lower *lower, rset_er
         st = rset_session_resolve_serial(session, RSET_CONTENT_NONE, &session->verdict);
     if (session->root)
         st = rset_session_end_root(session, st, &session->verdict);
-    if (!session->swmr) /* else its writer changes it all the time */
+    if (!session->how.swmr) /* else its writer changes it all the time */
         session->is = session->evidence.data;
     if (st == RSET_OK)
         st = lower->open(lower->handle, &session->is, &session->verdict);
@@ -182,9 +180,11 @@ resolve(rset_session *session, rset_status own, const rset_lower *lower, rset_er
             skip_step(session, st);
         session->verdict.status = st;
         *err = session->verdict;
+        rset_session_step(session, RSET_EVENT_REFUSE);
         return st;
     }
     session->verdict = RSET_ERR_NONE;
+    rset_session_step(session, RSET_EVENT_USE);
     (void)rset_session_say_used(session, &ignored); /* of a file that has come back */
     return RSET_OK;
 }
@@ -195,7 +195,7 @@ rset_session_resolve(rset_session *session, rset_status own, const rset_lower *l
     rset_phase_scope scope;
     rset_status      st;
 
-    if (session->resolved) {
+    if (session->state != RSET_SESSION_TENTATIVE) {
         if (session->verdict.status != RSET_OK)
             *err = session->verdict;
         return session->verdict.status;
@@ -231,7 +231,7 @@ is_left_alone(rset_session *session, rset_status why)
 {
     const rset_evidence *ev = &session->evidence;
 
-    if (session->mode != RSET_OPEN_CREATE || session->shadow != NULL || ev->any ||
+    if (!rset_session_is_new(session) || session->shadow != NULL || ev->any ||
         ev->next_name != NULL)
         return false;
     return !rset_dir_has_file(session->dir, session->base) ||
@@ -275,7 +275,8 @@ begin_to_settle(rset_session *session, rset_status why, bool in_step, rset_err *
         rset_journal_leave(journal);
         return rset_unprotect(&session->local, err);
     }
-    return journal == NULL && !session->changed ? begin_unchanged(session, err) : RSET_OK;
+    return journal == NULL && !rset_session_is_changed(session) ? begin_unchanged(session, err)
+                                                                : RSET_OK;
 }
 
 /* That, and the journals say so: of all files, or of none. */

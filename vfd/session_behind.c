@@ -25,7 +25,7 @@ rset_session_ends_behind(const rset_session *session)
 static bool
 goes_on_behind(const rset_session *session)
 {
-    return session->mode == RSET_OPEN_UPDATE && session->met && !session->swmr &&
+    return rset_session_is_update(session) && session->met && !session->how.swmr &&
            session->config.atomic;
 }
 
@@ -41,7 +41,7 @@ static bool
 may_split(const rset_session *session)
 {
     return goes_on_behind(session) && session->part == NULL && session->shadow == NULL &&
-           !session->undecided && !session->unkept && session->verified == NULL &&
+           !rset_session_is_in_doubt(session) && session->verified == NULL &&
            session->team != NULL && session->dir != NULL && session->evidence.has_header;
 }
 
@@ -71,17 +71,16 @@ make_part(const rset_session *session, rset_session **out, rset_err *err)
         return st;
     }
     part->is = session->is;
-    part->mode = session->mode;
-    part->found = session->found;
+    part->how = session->how;
     part->team = session->team;
-    part->resolved = true;
-    part->verdict = RSET_ERR_NONE;
     part->met = session->met;
     part->opened_generation = session->opened_generation;
     part->blind = session->blind;
     part->content_is = session->content_is;
     part->external = session->external;
-    part->changed = session->changed;
+    rset_session_step(part, RSET_EVENT_USE);
+    if (rset_session_is_changed(session))
+        rset_session_step(part, RSET_EVENT_CHANGE);
     part->changed_bytes = session->changed_bytes;
     part->has_left = session->has_left;
     part->left = session->left;
@@ -122,7 +121,7 @@ rset_session_split(rset_session *session)
     part->label = session->label;
     session->label = NULL;
     session->part = part;
-    session->changed = false; /* since then */
+    rset_session_step(session, RSET_EVENT_HAND_OVER);
     session->changed_bytes = 0;
     return part;
 }
@@ -152,12 +151,12 @@ was_left_alone(rset_session *session)
 {
     rset_err ignored = RSET_ERR_NONE;
 
-    session->changed =
-        rset_set_void(session->dir, &session->evidence, false, &ignored) != RSET_OK ||
+    if (rset_set_void(session->dir, &session->evidence, false, &ignored) != RSET_OK ||
         rset_undo_remove(session->dir, session->prefix, &session->evidence.undo, &ignored) !=
-            RSET_OK;
-    if (session->changed)
+            RSET_OK) {
+        rset_session_step(session, RSET_EVENT_CHANGE);
         return;
+    }
     rset_journal_leave(session->journal);
     session->journal = NULL;
     rset_session_look_again(session);
@@ -186,7 +185,8 @@ was_committed(rset_session *session, const rset_session *part)
     session->content_is = RSET_CONTENT_IS_VERIFIED;
     session->blind = false;
     if (rset_journal_succeed(session->next, session->prefix, session->base, &ignored) != RSET_OK)
-        session->undecided = true; /* without memory for a name, it cannot be closed */
+        rset_session_step(session,
+                          RSET_EVENT_DOUBT); /* without memory for a name, it cannot be closed */
     go_on_with_next(session);
     rset_session_look_again(session);
 }
@@ -199,11 +199,13 @@ was_not_committed(rset_session *session, rset_session *part)
         session->label = part->label;
         part->label = NULL;
     }
-    session->undecided = rset_journal_joined(session->next);
+    if (rset_session_is_changed(part))
+        rset_session_step(session, RSET_EVENT_CHANGE);
+    rset_session_step(session,
+                      rset_journal_joined(session->next) ? RSET_EVENT_DOUBT : RSET_EVENT_FAIL);
     rset_journal_drop(session->next);
     if (rset_journal_leads_back(session->journal))
         session->no_way_back = RSET_ERR_NONE;
-    session->changed = session->changed || part->changed;
     session->changed_bytes += part->changed_bytes;
     rset_session_look_again(session);
 }
@@ -212,7 +214,7 @@ void
 rset_session_join(rset_session *session)
 {
     rset_session *part = session->part;
-    const bool    known = session->changed;
+    const bool    known = rset_session_is_changed(session);
 
     if (part == NULL || rset_session_is_inherited(session) ||
         rset_background_busy(session->path)) /* which does not end, as the process exits */
@@ -223,12 +225,12 @@ rset_session_join(rset_session *session)
     else
         was_not_committed(session, part);
     session->next = NULL;
-    if (!session->changed && !session->undecided)
+    if (session->state == RSET_SESSION_CLEAN)
         was_left_alone(session);
     if (session->note[0] == '\0')
         snprintf(session->note, sizeof session->note, "%s", part->note);
     rset_history_closed(session->path, part->ended.status != RSET_OK ? &part->ended : NULL);
-    if (known || session->changed)
+    if (known || rset_session_is_changed(session))
         rset_history_changes(session->path);
     if (session->no_way_back.status != RSET_OK)
         rset_history_unkept(session->path, &session->no_way_back);

@@ -3,12 +3,6 @@
 
 #include <stdio.h>
 
-bool
-rset_session_clean(const rset_session *session)
-{
-    return !session->changed;
-}
-
 void
 rset_session_cannot_roll_back(rset_session *session, const rset_err *why)
 {
@@ -75,7 +69,7 @@ is_what_was_opened(const rset_session *session)
     rset_identity        now;
     bool                 same;
 
-    if (session->mode != RSET_OPEN_UPDATE || session->dir == NULL || is->inode == 0)
+    if (!rset_session_is_update(session) || session->dir == NULL || is->inode == 0)
         return true;
     now = rset_dir_identity(session->dir, session->base);
     if (rset_identity_unchanged(&now, is) || now.inode == 0)
@@ -92,13 +86,13 @@ is_what_was_opened(const rset_session *session)
 static rset_status
 may_change(const rset_session *session, rset_err *err)
 {
-    if (!session->undecided && !session->changed && !is_what_was_opened(session))
+    if (session->state == RSET_SESSION_CLEAN && !is_what_was_opened(session))
         return rset_fail(err, RSET_BUSY,
                          "%s: another process (h5redset, or another job) has replaced or committed "
                          "it since it was opened; nothing was changed: close it, and open it again",
                          session->path);
-    if (!session->undecided && (session->changed || session->mode != RSET_OPEN_UPDATE ||
-                                !rset_evidence_in_doubt(&session->evidence)))
+    if (!rset_session_is_in_doubt(session) &&
+        (session->state != RSET_SESSION_CLEAN || !rset_evidence_in_doubt(&session->evidence)))
         return RSET_OK;
     return rset_fail(err, RSET_LOST,
                      "%s: its last commit was not finished, and only all ranks together "
@@ -124,9 +118,9 @@ keep_moment(rset_session *session, unsigned long long off, unsigned long long le
 static rset_keep
 keeps(const rset_session *session)
 {
-    if (!session->config.atomic || session->swmr)
+    if (!session->config.atomic || session->how.swmr)
         return RSET_KEEP_NOTHING;
-    return session->unkept ? RSET_KEEP_STATE : RSET_KEEP_OLD;
+    return rset_session_is_new(session) ? RSET_KEEP_STATE : RSET_KEEP_OLD;
 }
 
 /* What rset_session_change does. */
@@ -140,7 +134,7 @@ keep_old(rset_session *session, unsigned long long off, unsigned long long len, 
         return st;
     session->changed_bytes +=
         len < UINT64_MAX - session->changed_bytes ? len : UINT64_MAX - session->changed_bytes;
-    if (!session->changed && session->dir != NULL &&
+    if (!rset_session_is_changed(session) && session->dir != NULL &&
         session->journal == NULL) /* else it failed, later */
         st = rset_journal_begin(&session->local, &session->evidence, keeps(session),
                                 &session->journal, &why);
@@ -150,7 +144,8 @@ keep_old(rset_session *session, unsigned long long off, unsigned long long len, 
         st = go_on_without(session, &why, err);
     if (st == RSET_OK)
         keep_moment(session, off, len);
-    session->changed = session->changed || st == RSET_OK;
+    if (st == RSET_OK)
+        rset_session_step(session, RSET_EVENT_CHANGE);
     return st;
 }
 
@@ -164,12 +159,12 @@ rset_session_change(rset_session *session, unsigned long long off, unsigned long
     bool             first, works;
 
     rset_session_join(session);
-    first = !session->changed;
+    first = !rset_session_is_changed(session);
     works = first || session->journal != NULL;
     if (works)
         rset_phases_begin(&scope);
     st = keep_old(session, off, len, err);
-    if (first && session->changed)
+    if (first && rset_session_is_changed(session))
         rset_history_changes(session->path);
     if (works)
         rset_session_spent(session, &scope, false);

@@ -23,7 +23,7 @@ static rset_status
 closed_badly(rset_session *session, bool lower_ok, rset_err *err)
 {
     if (lower_ok && is_another(session)) {
-        session->config.required = session->config.required || session->changed;
+        session->config.required = session->config.required || rset_session_is_changed(session);
         return rset_fail(
             err, RSET_BUSY,
             "%s: while it was open, another process (h5redset, or another job) gave its "
@@ -63,7 +63,7 @@ rset_session_say_not_protected(const rset_session *session, const rset_err *why,
 
     if (session->incomplete)
         then = "; all ranks keep what was protected last";
-    else if (session->changed && session->evidence.any)
+    else if (rset_session_is_changed(session) && session->evidence.any)
         then = "; if it is not protected by a later close, the next open may go back to what was "
                "protected last";
     *err = *why;
@@ -93,10 +93,8 @@ go_on(rset_session *session)
     rset_journal_leave(session->journal);
     session->journal = NULL;
     forget_shadow(session);
-    session->mode = RSET_OPEN_UPDATE;
-    session->found = RSET_FOUND;
-    session->changed = session->unkept = session->undecided = session->blind = false;
-    session->has_left = false;
+    rset_session_step(session, RSET_EVENT_COMMIT);
+    session->blind = session->has_left = false;
     session->changed_bytes = 0;
     session->no_way_back = RSET_ERR_NONE;
     free(session->label); /* of one commit */
@@ -127,12 +125,14 @@ not_committed(rset_session *session)
     const uint64_t before = rset_evidence_generation(&session->evidence);
     rset_evidence  now = {0};
     rset_err       ignored = RSET_ERR_NONE;
+    bool           doubt;
 
     if (session->dir == NULL ||
         rset_survey(session->dir, session->prefix, session->base, &now, &ignored) != RSET_OK)
         return;
-    session->undecided = rset_evidence_in_doubt(&now) && (session->evidence.next_name == NULL ||
-                                                          now.next != session->evidence.next);
+    doubt = rset_evidence_in_doubt(&now) &&
+            (session->evidence.next_name == NULL || now.next != session->evidence.next);
+    rset_session_step(session, doubt ? RSET_EVENT_DOUBT : RSET_EVENT_FAIL);
     if (rset_evidence_generation(&now) != before) {
         rset_session_look_again(session);
         go_on(session);
@@ -159,7 +159,7 @@ commit(rset_session *session, bool lower_ok, rset_err *why, rset_err *err)
         not_committed(session);
     }
     rset_history_closed(session->path, st != RSET_OK ? err : NULL);
-    if (session->changed)
+    if (rset_session_is_changed(session))
         rset_history_changes(session->path);
     return st;
 }
@@ -188,7 +188,7 @@ rset_session_commit(rset_session *session, rset_commit_by by, bool lower_ok,
     rset_status      st;
 
     warning_out[0] = '\0';
-    if (session->mode == RSET_OPEN_READ)
+    if (session->how.mode == RSET_OPEN_READ)
         return rset_fail(err, RSET_USAGE,
                          "%s: is open for reading only, so there is nothing to commit",
                          session->path);

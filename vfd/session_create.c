@@ -13,7 +13,7 @@ has_something_to_lose(const rset_session *session)
 {
     const rset_evidence *ev = &session->evidence;
 
-    if (session->dir == NULL || !session->config.atomic || session->swmr)
+    if (session->dir == NULL || !session->config.atomic || session->how.swmr)
         return false;
     if (ev->has_header && ev->is_void && !ev->undo.there)
         return false; /* it changed in place, and it cannot be rolled back */
@@ -27,7 +27,7 @@ count_names(const rset_session *session, bool *one_out, rset_err *err)
     struct stat sb = {.st_nlink = 1};
     rset_status st = RSET_OK;
 
-    if (session->found != RSET_MISSING)
+    if (session->how.found != RSET_MISSING)
         st = rset_dir_stat(session->dir, session->base, &sb, err);
     *one_out = sb.st_nlink == 1;
     return st;
@@ -38,9 +38,9 @@ count_names(const rset_session *session, bool *one_out, rset_err *err)
 static rset_status
 create_first(rset_session *session, rset_err *err)
 {
-    const bool say = session->config.atomic && !session->swmr && session->dir != NULL &&
+    const bool say = session->config.atomic && !session->how.swmr && session->dir != NULL &&
                      !session->evidence.any &&
-                     (session->found == RSET_MISSING || rset_evidence_asks(&session->evidence));
+                     (session->how.found == RSET_MISSING || rset_evidence_asks(&session->evidence));
     rset_err    why = RSET_ERR_NONE;
     rset_status st = RSET_OK;
 
@@ -48,7 +48,6 @@ create_first(rset_session *session, rset_err *err)
         st = rset_journal_begin_first(&session->local, &session->evidence, &session->journal, &why);
     if (st != RSET_OK && session->config.required)
         return rset_fail(err, st, "%s; atomic=no does without that file", why.text);
-    session->unkept = true;
     return rset_session_change(session, 0, UINT64_MAX, err);
 }
 
@@ -73,7 +72,6 @@ forget_shadow(rset_session *session)
     free(session->shadow);
     free(session->shadow_path);
     session->shadow = session->shadow_path = NULL;
-    session->changed = false;
 }
 
 /* The new file will have the name from the start, and the old one goes aside: that takes a rename, and an undo journal. One
@@ -81,10 +79,11 @@ forget_shadow(rset_session *session)
 static rset_status
 put_aside(rset_session *session, rset_err *err)
 {
-    rset_status st;
+    const rset_status st =
+        rset_aside_begin(&session->local, &session->evidence, &session->journal, err);
 
-    st = rset_aside_begin(&session->local, &session->evidence, &session->journal, err);
-    session->changed = st == RSET_OK;
+    if (st == RSET_OK)
+        rset_session_step(session, RSET_EVENT_NAME);
     return st;
 }
 
@@ -134,30 +133,29 @@ create_shadow(rset_session *session, rset_err *err)
         session->shadow_path = NULL;
         st = rset_fail(&why, RSET_NOMEM, "%s: no memory to create it", session->path);
     }
-    if (st == RSET_OK && session->found == RSET_MISSING)
+    if (st == RSET_OK && session->how.found == RSET_MISSING)
         st = rset_placeholder_make(&session->local, &why);
     else if (st == RSET_OK)
         st = rset_shadow_make(&session->local, session->shadow, &why);
     if (st != RSET_OK)
         return create_otherwise(session, &why, err);
-    session->changed = true;
+    rset_session_step(session, RSET_EVENT_SHADOW);
     return RSET_OK;
 }
 
 rset_status
-rset_session_begin_creation(rset_session *session, bool link, rset_err *err)
+rset_session_begin_creation(rset_session *session, rset_err *err)
 {
     const bool  loses = has_something_to_lose(session);
     bool        one = true;
     rset_status st = loses ? count_names(session, &one, err) : RSET_OK;
 
-    session->resolved = true;
     session->was_refused = rset_history_lost(session->path) || session->evidence.refused;
-    session->lacks = session->found == RSET_MISSING && !session->evidence.any;
+    session->lacks = session->how.found == RSET_MISSING && !session->evidence.any;
     if (st == RSET_OK && (!loses || !one))
         st = session->was_refused ? create_after_loss(session, err) : create_first(session, err);
     else if (st == RSET_OK)
-        st = link ? create_aside(session, err) : create_shadow(session, err);
+        st = session->how.link ? create_aside(session, err) : create_shadow(session, err);
     if (st == RSET_OK) {
         rset_history_opened(session->path, &session->opened, NULL);
         rset_history_changes(session->path);
@@ -210,6 +208,7 @@ rset_session_show(rset_session *session, rset_err *err)
     free(session->shadow);
     free(session->shadow_path);
     session->shadow = session->shadow_path = NULL;
+    rset_session_step(session, RSET_EVENT_NAME);
     rset_evidence_free(&session->evidence); /* of no use any more, whatever became of it */
     if (st == RSET_OK)
         st = rset_session_survey(session, err);
@@ -253,8 +252,7 @@ announce(rset_team *team, const rset_config *config, const rset_kind *kind, cons
 void
 rset_session_abandon(rset_session *session)
 {
-    if (session != NULL && session->mode == RSET_OPEN_CREATE &&
-        !rset_session_is_inherited(session)) {
+    if (session != NULL && rset_session_is_new(session) && !rset_session_is_inherited(session)) {
         undo_creation(session);
         rset_history_closed(session->path, NULL);
         if (session->team != NULL && !session->behind)

@@ -6,6 +6,7 @@
  *   session_behind.c    committed in the background
  *   session_root.c      files of one rank     session_fallback.c  an older generation instead
  *   session_tell.c      what the user is told of an open
+ *   session_states.c    which states there are
  *   session_team.c      with whom                  session_state.c     made, asked, freed */
 #ifndef RSET_SESSION_INTERNAL_H
 #define RSET_SESSION_INTERNAL_H
@@ -15,6 +16,7 @@
 #include "protect/protect.h"
 #include "recover/recover.h"
 #include "session.h"
+#include "session_states.h"
 #include "stats.h"
 #include "team.h"
 
@@ -29,51 +31,46 @@ typedef enum rset_content_is {
 } rset_content_is;
 
 struct rset_session {
-    rset_config    config;
-    pid_t          process; /* that opened it */
-    rset_open_mode mode;
-    rset_found     found;
-    bool           swmr, followed;
-    char          *path, *dir_path, *base, *prefix; /* prefix of redundancy files: base + "." */
-    char          *known_as; /* path, but of an older generation that of the file itself */
-    rset_dir      *dir;      /* NULL while the directory is missing */
-    const char    *names[1], *paths[1];
-    rset_local     local;
-    rset_evidence  evidence;
+    rset_config        config;
+    pid_t              process; /* that opened it */
+    rset_opening       how;
+    rset_session_state state;                           /* written by rset_session_step only */
+    char              *path, *dir_path, *base, *prefix; /* prefix of redundancy files: base + "." */
+    char              *known_as; /* path, but of an older generation that of the file itself */
+    rset_dir          *dir;      /* NULL while the directory is missing */
+    const char        *names[1], *paths[1];
+    rset_local         local;
+    rset_evidence      evidence;
     rset_identity
                is; /* the file that HDF5 has open; zeros: not known, or a writer shares it (SWMR) */
     rset_kind  kind;
-    rset_team *team;     /* with whom it is protected; NULL: nobody who can be asked */
-    rset_err   no_team;  /* then, not RSET_OK: why, where MPI could be called */
-    bool       root;     /* a file of one rank (root=) */
-    rset_team *others;   /* of such a file: who get replicas of it; NULL: nobody who can be asked */
-    rset_err   begun;    /* what failed when it was opened, to be told to all at the first use */
-    bool       resolved; /* the first use has been */
-    rset_err   verdict;  /* and this is what came of it */
-    rset_opened opened;  /* what it did */
-    bool        met;     /* with all other ranks, all opening for update */
+    rset_team *team;    /* with whom it is protected; NULL: nobody who can be asked */
+    rset_err   no_team; /* then, not RSET_OK: why, where MPI could be called */
+    bool       root;    /* a file of one rank (root=) */
+    rset_team *others;  /* of such a file: who get replicas of it; NULL: nobody who can be asked */
+    rset_err
+                verdict; /* what came of the first use; before, what failed when it was opened: to be told to all then */
+    rset_opened opened; /* what the first use did */
+    bool        met;    /* with all other ranks, all opening for update */
     uint64_t
         opened_generation; /* then: the one that all of them have opened, or committed since; 0: none */
     bool
         blind; /* opened without the other ranks: whether theirs are of the same generation is not known */
     rset_content_is content_is; /* when it was opened, or committed since */
-    bool            changed;    /* or created: the content is not what was protected last */
-    bool     unkept;    /* a new file in place: nothing of what it was has to be kept, or can be */
-    bool     undecided; /* a commit that failed may count, and the file may not change until then */
-    uint64_t changed_bytes;
-    bool     others_have; /* when not all came: one that did has such a file, protected */
-    bool     together;    /* all have come to close it */
-    rset_err ended;       /* not RSET_OK: why it could not be protected in MPI_Finalize */
-    bool     was_refused; /* created over what could not be opened before, as this rank knows */
-    bool     lacks;       /* created where nothing was */
+    uint64_t        changed_bytes;
+    bool            others_have; /* when not all came: one that did has such a file, protected */
+    bool            together;    /* all have come to close it */
+    rset_err        ended;       /* not RSET_OK: why it could not be protected in MPI_Finalize */
+    bool was_refused; /* created over what could not be opened before, as this rank knows */
+    bool lacks;       /* created where nothing was */
     bool
         aside; /* when all closed: what was protected before could not be had, so it is put aside */
     bool
                   incomplete; /* when all closed: some rank's file is, this one or another, or is not what its program wrote */
     rset_journal *journal; /* of a file that changes in place */
     rset_journal *next;    /* and of a commit in the background: of what it was when that began */
-    struct rset_session
-         *part; /* which is this one's to make; `changed` is since then. NULL: none is under way */
+    struct rset_session *
+        part; /* which is this one's to make; the state is of since then. NULL: none is under way */
     char *shadow; /* name of a new file that is written in the place of the old one, in `dir` */
     char *shadow_path;       /* the same with the directory, as it was created */
     rset_file  *guard;       /* held while it is written */
@@ -100,11 +97,17 @@ struct rset_session {
     rset_stats cost;                  /* of the piece of work under way */
 };
 
-/* ---- session_state.c ---- */
+/* ---- session_states.c ---- */
 
-/* What the engine is told where there are no others. The session, `evidence` and `search`, which is filled, are to stay. Local. */
-rset_serial_args rset_session_serial_args(const rset_session *session, rset_evidence *evidence,
-                                          rset_search_list *search);
+/* The event happens to the file, and the session gets the state that the table has for that. Local. */
+void rset_session_step(rset_session *session, rset_event event);
+
+/* What the table says of its state (rset_property; session.h has rset_session_is_changed). Local. */
+bool rset_session_is_in_use(const rset_session *session);
+bool rset_session_is_new(const rset_session *session);
+bool rset_session_is_in_doubt(const rset_session *session);
+
+/* ---- session_state.c ---- */
 
 /* A session of the file at `path`, of which nothing is known yet. Local. */
 rset_status rset_session_new(const rset_config *config, const char *path, rset_session **out,
@@ -121,6 +124,9 @@ bool rset_session_is_as_left(const rset_session *session);
 
 /* Is it a generation that is kept beside a newer one? Local. */
 bool rset_session_is_older(const rset_session *session);
+
+/* Is it a file that was there, to be changed; or one that was created, and committed since? Local. */
+bool rset_session_is_update(const rset_session *session);
 
 /* Opened so that nothing may be written, not even to restore it? Local. */
 bool rset_session_readonly(const rset_session *session);
@@ -192,8 +198,8 @@ rset_status rset_session_verify_later(rset_session *session, rset_err *err);
 /* ---- session_create.c ---- */
 
 /* Before the lower driver creates the file: where that shall be, what is in the way, and what has to be
- * kept or said first. `link`: the name is a symbolic link. Local. */
-rset_status rset_session_begin_creation(rset_session *session, bool link, rset_err *err);
+ * kept or said first. Local. */
+rset_status rset_session_begin_creation(rset_session *session, rset_err *err);
 
 /* ---- session_meet.c ---- */
 

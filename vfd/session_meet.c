@@ -62,9 +62,9 @@ rset_session_propose(const rset_session *session, rset_rendezvous_op op)
                        .required = session->config.required,
                        .protected_ = session->evidence.any};
 
-    p.evidence =
-        session->evidence.any || (op == RSET_RENDEZVOUS_OPEN &&
-                                  (session->followed || is_partially_written(&session->evidence)));
+    p.evidence = session->evidence.any ||
+                 (op == RSET_RENDEZVOUS_OPEN &&
+                  (session->how.followed || is_partially_written(&session->evidence)));
     if (rset_session_is_shared_root(session))
         propose_root(session, &p);
     else if (op == RSET_RENDEZVOUS_CLOSE)
@@ -167,7 +167,8 @@ static bool
 builds_on(const rset_session *session)
 {
     return session->content_is != RSET_CONTENT_IS_UNKNOWN &&
-           (!session->changed || session->journal != NULL || session->local.next != NULL);
+           (!rset_session_is_changed(session) || session->journal != NULL ||
+            session->local.next != NULL);
 }
 
 /* A shadow file that was prepared has the name of its commit now. */

@@ -19,7 +19,8 @@ resolve_without(rset_session *session, rset_status alone, const rset_err *own, c
     if (session->config.required && alone == RSET_OK && !session->known &&
         rset_evidence_asks(&session->evidence))
         return rset_fail(err, why->status, "%s", why->text);
-    if (alone == RSET_ABSENT && session->followed) /* HDF5 would read fill values instead (P2) */
+    if (alone == RSET_ABSENT &&
+        session->how.followed) /* HDF5 would read fill values instead (P2) */
         return rset_fail(err, why->status,
                          "%.300s: is missing, and only all ranks together can say whether it was "
                          "lost: read what is linked to it on all ranks, or run \"mpirun h5redset "
@@ -211,7 +212,7 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
                                    .keep_changed = session->config.keep_changed,
                                    .stays = session->config.moved == RSET_MOVES_NO,
                                    .copies = session->config.moved == RSET_MOVES_COPY,
-                                   .tidy = session->mode != RSET_OPEN_READ,
+                                   .tidy = session->how.mode != RSET_OPEN_READ,
                                    .own_run = rset_session_is_ours(session)};
     restored_use           restored = {.session = session, .lower = lower};
     const rset_recover_use use = {
@@ -241,7 +242,7 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
         session->doubted = st == RSET_LOST && outcome.reason == RSET_REASON_UNVERIFIABLE;
     session->opened_generation = outcome.generation;
     if (st == RSET_ABSENT && outcome.never &&
-        session->found == RSET_FOUND) { /* on all ranks: as if nobody had asked */
+        session->how.found == RSET_FOUND) { /* on all ranks: as if nobody had asked */
         *err = RSET_ERR_NONE;
         return RSET_OK;
     }
@@ -350,7 +351,7 @@ seems_whole(const rset_session *session, rset_status own)
 {
     const rset_evidence *ev = &session->evidence;
 
-    return own == RSET_OK && session->found == RSET_FOUND && !session->root && ev->has_header &&
+    return own == RSET_OK && session->how.found == RSET_FOUND && !session->root && ev->has_header &&
            !ev->is_void && !ev->undo.there && ev->next_name == NULL && ev->nlost == 0 &&
            !rset_session_is_older(session) && !rset_session_is_distrusted(session);
 }
@@ -371,7 +372,7 @@ is_opened_by_itself(rset_session *session)
                            team->ranks) ||
         verify_when_read(session, &ignored) != RSET_OK)
         return false;
-    session->met = session->mode == RSET_OPEN_UPDATE;
+    session->met = session->how.mode == RSET_OPEN_UPDATE;
     session->opened_generation = whole.generation;
     session->content_is =
         content != RSET_CONTENT_NONE ? RSET_CONTENT_IS_VERIFIED : RSET_CONTENT_IS_PROTECTED;
@@ -390,12 +391,12 @@ meet_to_open(rset_session *session, rset_proposal *p, rset_agreed *a, rset_err *
     const rset_proposal known = *p;
 
     *p = rset_session_propose(session, RSET_RENDEZVOUS_OPEN);
-    p->bits = (session->mode == RSET_OPEN_READ ? RSET_BIT_READER : RSET_BIT_WRITER) |
+    p->bits = (session->how.mode == RSET_OPEN_READ ? RSET_BIT_READER : RSET_BIT_WRITER) |
               (session->config.fallback ? 0 : RSET_BIT_NEWEST);
     p->whole = known.whole;
     p->needs_all = known.needs_all;
     p->came = known.came;
-    p->step = session->mode == RSET_OPEN_UPDATE && !session->root;
+    p->step = session->how.mode == RSET_OPEN_UPDATE && !session->root;
     return rset_session_meet(session, p, &a->nonce, why);
 }
 
@@ -426,13 +427,13 @@ meet_others(rset_session *session, rset_proposal *p, rset_agreed *a, rset_err *m
     rset_status st;
 
     *p = (rset_proposal){.whole = seems_whole(session, mine->status),
-                         .needs_all = session->found == RSET_MISSING};
+                         .needs_all = session->how.found == RSET_MISSING};
     st = meet_to_open(session, p, a, why);
     if (st == RSET_PEER && p->by_itself) {
         if (is_opened_by_itself(session))
             return RSET_PEER;
         *why = RSET_ERR_NONE; /* it needs the others after all */
-        *p = (rset_proposal){.needs_all = session->found == RSET_MISSING};
+        *p = (rset_proposal){.needs_all = session->how.found == RSET_MISSING};
         st = meet_to_open(session, p, a, why);
     }
     return st == RSET_PEER ? meet_without(session, p, a, mine, why) : st;

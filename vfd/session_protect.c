@@ -22,7 +22,7 @@ unchanged_after_all(rset_session *session)
     rset_err             ignored = RSET_ERR_NONE;
     bool                 same = false;
 
-    if (session->mode != RSET_OPEN_UPDATE || !ev->has_header || !ev->is_void ||
+    if (!rset_session_is_update(session) || !ev->has_header || !ev->is_void ||
         ev->undo.there || /* it had changed before */
         session->changed_bytes > RSET_SMALL_CHANGE || !ev->header.infos[0].files[0].has_sums)
         return false;
@@ -41,7 +41,7 @@ fail_without_mpi(rset_session *session, rset_err *err)
 {
     char why[256];
 
-    if (!session->changed)
+    if (!rset_session_is_changed(session))
         return RSET_OK;
     if (session->ended.status != RSET_OK) { /* the reason is the one that it was then */
         *err = session->ended;
@@ -100,7 +100,7 @@ finish_older(rset_session *session, rset_status before, rset_err *err)
 static void
 say_base(const rset_session *session, rset_proposal *p)
 {
-    if (session->mode != RSET_OPEN_CREATE && (session->met || session->changed))
+    if (!rset_session_is_new(session) && (session->met || rset_session_is_changed(session)))
         p->least_base = p->most_base = session->met ? session->opened_generation
                                                     : rset_evidence_generation(&session->evidence);
 }
@@ -151,7 +151,7 @@ say_replaced(const rset_session *session)
 {
     const rset_evidence *ev = &session->evidence;
 
-    if (session->mode != RSET_OPEN_CREATE)
+    if (!rset_session_is_new(session))
         return 0;
     return (session->was_refused ? RSET_BIT_REFUSED : 0) | (session->lacks ? RSET_BIT_LACKS : 0) |
            (ev->has_header && ev->header.infos[0].desc.ranks == session->team->ranks ? RSET_BIT_HAS
@@ -173,15 +173,15 @@ meet_to_close(rset_session *session, rset_proposal *p, rset_agreed *a, rset_stat
 {
     rset_status st;
 
-    p->bits = (session->changed ? RSET_BIT_CHANGED : 0) |
+    p->bits = (rset_session_is_changed(session) ? RSET_BIT_CHANGED : 0) |
               (before != RSET_OK ? RSET_BIT_INCOMPLETE : 0) |
               (session->evidence.next_name != NULL ? RSET_BIT_PREPARED : 0) |
               (rset_session_is_distrusted(session) ? RSET_BIT_DISTRUSTED : 0) |
-              (session->blind && session->mode != RSET_OPEN_CREATE ? RSET_BIT_BLIND : 0) |
+              (session->blind && !rset_session_is_new(session) ? RSET_BIT_BLIND : 0) |
               (session->external ? RSET_BIT_EXTERNAL : 0) | say_replaced(session) |
               rset_anew_bits(session);
     say_base(session, p);
-    if (session->changed)
+    if (rset_session_is_changed(session))
         rset_deleted_say(session, p);
     st = rset_session_meet(session, p, &a->nonce, why);
     a->most = p->most;
@@ -280,8 +280,8 @@ protect(rset_session *const *sessions, int n, uint64_t *bits_out, rset_err *err)
     rset_status before = err->status, st = RSET_OK;
 
     for (int i = 0; i < n; i++)
-        if (sessions[i]->changed && unchanged_after_all(sessions[i]))
-            sessions[i]->changed = false;
+        if (rset_session_is_changed(sessions[i]) && unchanged_after_all(sessions[i]))
+            rset_session_step(sessions[i], RSET_EVENT_REVERT);
     for (int i = 0; i < n; i++)
         if (!rset_team_may_meet(sessions[i]->team) || rset_background_stuck())
             return protect_without_mpi(sessions, n, err);

@@ -83,7 +83,7 @@ as_args(rset_session *session, rset_status before)
         .host = team->host,
         .before = before,
         .readonly = rset_session_readonly(session),
-        .tidy = session->mode != RSET_OPEN_READ,
+        .tidy = session->how.mode != RSET_OPEN_READ,
         .written = rset_session_is_ours(session) ? rset_evidence_generation(&session->evidence) : 0,
         .keep = rset_session_is_older(session) ? 0 : session->config.keep,
         .keep_changed = session->config.keep_changed};
@@ -113,7 +113,7 @@ rset_session_recover_root(rset_session *session, rset_status before, rset_did_ro
         .acted = out.acted, .replaced = out.replaced, .gone = out.gone, .verified = out.verified};
     if (st == RSET_ABSENT && out.never && session->fallen > 0)
         return none_there(session, did, err);
-    if (st == RSET_ABSENT && out.never && session->found == RSET_FOUND) {
+    if (st == RSET_ABSENT && out.never && session->how.found == RSET_FOUND) {
         *err = RSET_ERR_NONE;
         did->acted = false;
         return RSET_OK;

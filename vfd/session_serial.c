@@ -75,12 +75,12 @@ rset_session_verify_later(rset_session *session, rset_err *err)
 static rset_status
 recover_any(rset_session *session, rset_content content, rset_err *err)
 {
-    const bool falls = session->config.fallback && session->mode == RSET_OPEN_READ &&
+    const bool falls = session->config.fallback && session->how.mode == RSET_OPEN_READ &&
                        !rset_team_has_others(session->team);
     rset_status st = recover(session, content, falls, err);
     const bool  doubted = session->doubted && !session->config.required;
 
-    while (st == RSET_LOST && session->mode == RSET_OPEN_READ &&
+    while (st == RSET_LOST && session->how.mode == RSET_OPEN_READ &&
            !rset_team_has_others(session->team) &&
            (st = rset_session_fall_back(session, err)) == RSET_OK)
         st = recover(session, content, falls, err);
@@ -96,7 +96,7 @@ rset_session_resolve_serial(rset_session *session, rset_content content, rset_er
 
     if (st == RSET_OK && session->fallen > 0)
         rset_session_say_fallen(session);
-    if (st == RSET_ABSENT && session->found == RSET_FOUND && !session->evidence.any) {
+    if (st == RSET_ABSENT && session->how.found == RSET_FOUND && !session->evidence.any) {
         *err = RSET_ERR_NONE; /* never protected, as far as this process can see */
         return RSET_OK;
     }
@@ -194,7 +194,7 @@ rset_session_read(rset_session *session, unsigned long long off, unsigned long l
     size_t           last;
     bool             good = true;
 
-    if (session->verified == NULL || session->changed || len == 0)
+    if (session->verified == NULL || rset_session_is_changed(session) || len == 0)
         return RSET_OK;
     sums = &record(session)->sums;
     if (off >= sums->size)

@@ -174,14 +174,19 @@ rset_session_was_protected(const rset_session *session)
     return session->evidence.any;
 }
 
-/* Only files opened for writing that were really used have anything to end together. One that was
- * merely probed was never resolved; an unprotected one that did not change concerns nobody. */
+bool
+rset_session_is_update(const rset_session *session)
+{
+    return session->how.mode != RSET_OPEN_READ && !rset_session_is_new(session);
+}
+
+/* Only files opened for writing that were really used have anything to end together. An unprotected one that did not change
+ * concerns nobody. */
 bool
 rset_session_needs_others(const rset_session *session)
 {
-    if (!session->resolved || session->verdict.status != RSET_OK || session->mode == RSET_OPEN_READ)
-        return false;
-    return session->changed || session->met;
+    return rset_session_is_in_use(session) && session->how.mode != RSET_OPEN_READ &&
+           (rset_session_is_changed(session) || session->met);
 }
 
 bool
@@ -205,7 +210,7 @@ rset_session_older(const rset_session *session)
 bool
 rset_session_readonly(const rset_session *session)
 {
-    return session->mode == RSET_OPEN_READ && !session->config.readonly_rebuild;
+    return session->how.mode == RSET_OPEN_READ && !session->config.readonly_rebuild;
 }
 
 bool
@@ -251,7 +256,7 @@ rset_session_label(rset_session *session, const char *text, rset_err *err)
         return rset_fail(err, RSET_USAGE,
                          "%s: a label is 1 to %d bytes of printable UTF-8, without line ends",
                          session->path, (int)RSET_STAMP_TEXT);
-    if (session->mode == RSET_OPEN_READ)
+    if (session->how.mode == RSET_OPEN_READ)
         return rset_fail(err, RSET_USAGE,
                          "%s: is open for reading only, so no commit comes that could get a label",
                          session->path);
@@ -266,7 +271,7 @@ rset_session_label(rset_session *session, const char *text, rset_err *err)
 rset_status
 rset_session_say_used(rset_session *session, rset_err *err)
 {
-    if (session->use != NULL || session->mode != RSET_OPEN_UPDATE || session->dir == NULL ||
+    if (session->use != NULL || !rset_session_is_update(session) || session->dir == NULL ||
         !session->evidence.any)
         return RSET_OK;
     return rset_claim(session->dir, session->prefix, session->path, RSET_CLAIM_USE, &session->use,
@@ -292,7 +297,7 @@ rset_session_is_as_left(const rset_session *session)
     const struct stat *then = &session->left;
     struct stat        now;
 
-    return !session->has_left || !session->changed || session->local.next != NULL ||
+    return !session->has_left || !rset_session_is_changed(session) || session->local.next != NULL ||
            (stat(rset_session_at(session), &now) == 0 && now.st_dev == then->st_dev &&
             now.st_ino == then->st_ino && now.st_size == then->st_size &&
             now.st_mtim.tv_sec == then->st_mtim.tv_sec &&

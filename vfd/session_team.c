@@ -58,7 +58,7 @@ static bool
 is_ours_alone(const rset_session *session)
 {
     const int  ranks = rset_evidence_ranks(&session->evidence);
-    const bool there = session->found == RSET_FOUND || session->mode == RSET_OPEN_CREATE;
+    const bool there = session->how.found == RSET_FOUND || session->how.mode == RSET_OPEN_CREATE;
 
     return ranks == 1 || (ranks == 0 && !session->evidence.any && there && wants_single(session));
 }
@@ -78,12 +78,12 @@ static void
 find_root_team(rset_session *session)
 {
     const bool changes =
-        session->mode == RSET_OPEN_UPDATE &&
+        session->how.mode == RSET_OPEN_UPDATE &&
         (rset_session_is_ours(session) ||
-         (session->team == NULL && session->found == RSET_FOUND && rset_mpi_never()));
+         (session->team == NULL && session->how.found == RSET_FOUND && rset_mpi_never()));
 
     session->others = session->team;
-    if (session->mode == RSET_OPEN_CREATE || changes)
+    if (session->how.mode == RSET_OPEN_CREATE || changes)
         rset_session_be_alone(session);
 }
 
@@ -115,7 +115,7 @@ find_team(rset_session *session)
     if (session->team != NULL)
         one = session->team->ranks == 1 && wants_single(session);
     if (!one && (session->team != NULL || !rset_mpi_never() ||
-                 (session->mode == RSET_OPEN_READ && !is_wanted_so(session))))
+                 (session->how.mode == RSET_OPEN_READ && !is_wanted_so(session))))
         return;
     if (is_ours_alone(session))
         rset_session_be_alone(session);
@@ -241,7 +241,7 @@ rset_session_cannot_protect(const rset_config *config, const char *path, rset_er
         return team != NULL && say_no_room(team, config, path, why);
     if (rset_session_new(config, path, &session, &ignored) != RSET_OK)
         return false; /* so will the session of the file, which says why */
-    session->mode = RSET_OPEN_CREATE;
+    session->how.mode = RSET_OPEN_CREATE;
     (void)rset_session_look(session, &ignored);
     cannot = cannot_without_mpi(session, why, quiet_out);
     rset_session_free(session);
