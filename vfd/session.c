@@ -227,15 +227,16 @@ label_of(const rset_session *session)
 /* Written for the first time, closed, and nobody else has come with such a file: it is none of ours any more. Nor is one
  * that is gone, or has another name now. Not what may have been decided on. */
 static bool
-is_left_alone(rset_session *session, rset_status why)
+is_left_alone(const rset_ending *e, rset_status why)
 {
+    const rset_session  *session = e->session;
     const rset_evidence *ev = &session->evidence;
 
     if (!rset_session_is_new(session) || session->shadow != NULL || ev->any ||
         ev->next_name != NULL)
         return false;
     return !rset_dir_has_file(session->dir, session->base) ||
-           (why == RSET_PEER && session->known && !session->together && !session->others_have);
+           (why == RSET_PEER && e->a.known && !e->met && !e->p.protected_);
 }
 
 /* A rank that had nothing to change closes in the same step: only then all files are of one. */
@@ -252,8 +253,9 @@ begin_unchanged(rset_session *session, rset_err *err)
 /* The file is closed, but could not be protected (`why`): the program sees what it wrote all the same, what was protected
  * last can still be had, and all is ready for the journal to say in which step it was closed. */
 static rset_status
-begin_to_settle(rset_session *session, rset_status why, bool in_step, rset_err *err)
+begin_to_settle(const rset_ending *e, rset_status why, bool in_step, rset_err *err)
 {
+    rset_session *session = e->session;
     rset_journal *journal = session->journal;
 
     if (session->dir == NULL)
@@ -270,7 +272,7 @@ begin_to_settle(rset_session *session, rset_status why, bool in_step, rset_err *
         return rset_shadow_settle(&session->local, &session->evidence, in_step, &session->journal,
                                   err);
     }
-    if (is_left_alone(session, why)) {
+    if (is_left_alone(e, why)) {
         session->journal = NULL;
         rset_journal_leave(journal);
         return rset_unprotect(&session->local, err);
@@ -281,17 +283,17 @@ begin_to_settle(rset_session *session, rset_status why, bool in_step, rset_err *
 
 /* That, and the journals say so: of all files, or of none. */
 static rset_status
-settle(rset_session *const *sessions, int n, rset_status why, rset_err *err)
+settle(const rset_ending *of, int n, rset_status why, rset_err *err)
 {
     rset_label    labels[RSET_TOGETHER_MAX];
     rset_journal *journals[RSET_TOGETHER_MAX] = {NULL};
     rset_status   st = RSET_OK;
 
     for (int i = 0; st == RSET_OK && i < n; i++) {
-        labels[i] = label_of(sessions[i]);
-        st = begin_to_settle(sessions[i], why, labels[i].ranks > 1, err);
-        journals[i] = sessions[i]->journal;
-        sessions[i]->journal = NULL;
+        labels[i] = label_of(of[i].session);
+        st = begin_to_settle(&of[i], why, labels[i].ranks > 1, err);
+        journals[i] = of[i].session->journal;
+        of[i].session->journal = NULL;
     }
     if (st == RSET_OK)
         return rset_journal_close_all(journals, labels, n, err);
@@ -309,26 +311,27 @@ go_back(rset_session *session)
         rset_shadow_drop(&session->local);
 }
 
-/* Is one of them incomplete, on any rank? */
+/* Of all of them, on all ranks? */
 static bool
-any_incomplete(rset_session *const *sessions, int n)
+all_complete(const rset_ending *of, int n)
 {
+    bool all = true;
+
     for (int i = 0; i < n; i++)
-        if (sessions[i]->incomplete)
-            return true;
-    return false;
+        all = all && of[i].complete;
+    return all;
 }
 
 /* Another process protects, or has replaced, files of these names: a new file would take the place of one that is protected, or
  * lose its own. */
 static rset_status
-give_way(rset_session *const *sessions, int n, const rset_err *why, rset_err *err)
+give_way(const rset_ending *of, int n, const rset_err *why, rset_err *err)
 {
     bool any = false;
 
     for (int i = 0; i < n; i++) {
-        any = any || sessions[i]->shadow != NULL;
-        go_back(sessions[i]);
+        any = any || of[i].session->shadow != NULL;
+        go_back(of[i].session);
     }
     return any ? rset_fail(err, RSET_BUSY,
                            "%.900s; what this job wrote was not kept: write it under another name",
@@ -337,26 +340,26 @@ give_way(rset_session *const *sessions, int n, const rset_err *why, rset_err *er
 }
 
 static rset_status
-end_parallel(rset_session *const *sessions, int n, bool lower_ok, rset_err *err)
+end_parallel(rset_ending *of, int n, bool lower_ok, rset_err *err)
 {
     rset_err    why = RSET_ERR_NONE, own = RSET_ERR_NONE;
-    rset_status st = rset_sessions_protect_complete(sessions, n, lower_ok, &why);
+    rset_status st = rset_sessions_protect_complete(of, n, lower_ok, &why);
     rset_status settled = RSET_OK;
 
     if (st == RSET_OK)
         return RSET_OK;
     for (int i = 0; i < n; i++)
-        rset_session_count(sessions[i], RSET_COUNT_UNPROTECTED);
-    rset_session_say_not_protected(sessions[0], &why, err);
-    if (any_incomplete(sessions, n))
+        rset_session_count(of[i].session, RSET_COUNT_UNPROTECTED);
+    rset_session_say_not_protected(&of[0], &why, err);
+    if (!all_complete(of, n))
         for (int i = 0; i < n; i++)
-            go_back(sessions[i]);
-    else if (st != RSET_BUSY || (settled = give_way(sessions, n, &why, &own)) == RSET_OK)
-        settled = settle(sessions, n, st, &own);
+            go_back(of[i].session);
+    else if (st != RSET_BUSY || (settled = give_way(of, n, &why, &own)) == RSET_OK)
+        settled = settle(of, n, st, &own);
     if (settled == RSET_OK)
         return st;
     for (int i = 0; i < n; i++)
-        sessions[i]->config.required =
+        of[i].session->config.required =
             true; /* what was written is not where it belongs: never only a warning */
     *err = own;
     return own.status;
@@ -381,10 +384,10 @@ rset_session_leave(rset_session *session, void *comm)
 }
 
 static void
-take_note(rset_session *const *sessions, int n, char warning_out[RSET_ERR_TEXT])
+take_note(const rset_ending *of, int n, char warning_out[RSET_ERR_TEXT])
 {
     for (int i = 0; i < n && warning_out[0] == '\0'; i++)
-        snprintf(warning_out, RSET_ERR_TEXT, "%s", sessions[i]->note);
+        snprintf(warning_out, RSET_ERR_TEXT, "%s", of[i].session->note);
 }
 
 static atomic_bool has_said; /* of some close that it was not protected */
@@ -406,22 +409,22 @@ rset_session_sum_up(char text_out[RSET_ERR_TEXT])
 
 /* What came of it, for the program: an error where any of the files asks for that. `own`: the message of a failure. */
 static rset_status
-tell(rset_session *const *sessions, int n, rset_status st, const rset_err *own,
+tell(const rset_ending *of, int n, rset_status st, const rset_err *own,
      char warning_out[RSET_ERR_TEXT], rset_err *err)
 {
-    bool required = false, said_before = false;
+    bool required = false, told = false;
 
     for (int i = 0; i < n; i++) {
-        required = required || sessions[i]->config.required;
-        said_before = said_before || sessions[i]->said_before;
+        required = required || of[i].session->config.required;
+        told = told || of[i].p.told;
     }
     if (st != RSET_OK && required)
         *err = *own;
-    else if (st != RSET_OK && !said_before) {
+    else if (st != RSET_OK && !told) {
         snprintf(warning_out, RSET_ERR_TEXT, "%s", own->text);
         atomic_store(&has_said, true);
     } else if (st == RSET_OK)
-        take_note(sessions, n, warning_out);
+        take_note(of, n, warning_out);
     return required ? st : RSET_OK;
 }
 
@@ -429,26 +432,28 @@ rset_status
 rset_sessions_close(rset_session *const *sessions, int n, bool lower_ok,
                     char warning_out[RSET_ERR_TEXT], rset_err *err)
 {
+    rset_ending      of[RSET_TOGETHER_MAX] = {0};
     rset_status      st = RSET_OK;
     rset_err         own = RSET_ERR_NONE;
     rset_phase_scope scope;
 
     warning_out[0] = '\0';
+    for (int i = 0; i < n; i++)
+        of[i].session = sessions[i];
     if (rset_session_is_inherited(sessions[0])) {
         for (int i = 0; i < n; i++)
             rset_session_free(sessions[i]);
         return RSET_OK;
     }
-    take_note(sessions, n,
-              warning_out); /* of before: what is noted now is in the error, if it is one */
+    take_note(of, n, warning_out); /* of before: what is noted now is in the error, if it is one */
     rset_phases_begin(&scope);
     if (n > 1 || rset_session_needs_others(sessions[0])) {
-        st = end_parallel(sessions, n, lower_ok, &own);
+        st = end_parallel(of, n, lower_ok, &own);
         for (int i = 0; i < n; i++)
             rset_history_closed(sessions[i]->path, st != RSET_OK ? &own : NULL);
     }
     rset_session_spent(sessions[0], &scope, sessions[0]->behind && n == 1);
-    st = tell(sessions, n, st, &own, warning_out, err);
+    st = tell(of, n, st, &own, warning_out, err);
     for (int i = 0; i < n; i++)
         rset_session_free(sessions[i]);
     return st;

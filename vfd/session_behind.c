@@ -130,17 +130,18 @@ rset_status
 rset_session_commit_part(rset_session *part, rset_commit_by by, char warning_out[RSET_ERR_TEXT],
                          rset_err *err)
 {
+    rset_ending      e = {.session = part};
     rset_err         own = RSET_ERR_NONE;
     rset_phase_scope scope;
     rset_status      st;
 
     rset_phases_begin(&scope);
-    st = rset_sessions_protect_complete(&part, 1, true, &part->ended);
+    st = rset_sessions_protect_complete(&e, 1, true, &part->ended.why);
     if (st != RSET_OK)
-        rset_session_say_not_protected(part, &part->ended, &own);
-    part->ended.status = own.status = st;
+        rset_session_say_not_protected(&e, &part->ended.why, &own);
+    part->ended.why.status = own.status = st;
     rset_session_spent(part, &scope, true);
-    return rset_session_tell(part, by, &own, warning_out, err);
+    return rset_session_tell(&e, by, &own, warning_out, err);
 }
 
 /* ---- and what came of it ---- */
@@ -220,7 +221,7 @@ rset_session_join(rset_session *session)
         rset_background_busy(session->path)) /* which does not end, as the process exits */
         return;
     session->part = NULL;
-    if (part->ended.status == RSET_OK && part->opened_generation != session->opened_generation)
+    if (part->ended.why.status == RSET_OK && part->opened_generation != session->opened_generation)
         was_committed(session, part);
     else
         was_not_committed(session, part);
@@ -229,7 +230,7 @@ rset_session_join(rset_session *session)
         was_left_alone(session);
     if (session->note[0] == '\0')
         snprintf(session->note, sizeof session->note, "%s", part->note);
-    rset_history_closed(session->path, part->ended.status != RSET_OK ? &part->ended : NULL);
+    rset_history_closed(session->path, part->ended.why.status != RSET_OK ? &part->ended.why : NULL);
     if (known || rset_session_is_changed(session))
         rset_history_changes(session->path);
     if (session->no_way_back.status != RSET_OK)

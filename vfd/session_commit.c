@@ -40,28 +40,29 @@ closed_badly(rset_session *session, bool lower_ok, rset_err *err)
 
 /* Protects what is complete. */
 rset_status
-rset_sessions_protect_complete(rset_session *const *sessions, int n, bool lower_ok, rset_err *err)
+rset_sessions_protect_complete(rset_ending *of, int n, bool lower_ok, rset_err *err)
 {
     rset_err ignored = RSET_ERR_NONE;
 
     for (int i = 0; i < n; i++) {
-        rset_session *session = sessions[i];
+        rset_session *session = of[i].session;
 
-        session->incomplete = closed_badly(session, lower_ok, err) != RSET_OK;
+        of[i].complete = closed_badly(session, lower_ok, err) == RSET_OK;
         session->local.shadow = session->shadow;
-        if (!session->incomplete && session->shadow != NULL)
+        if (of[i].complete && session->shadow != NULL)
             (void)rset_file_set_like(session->dir, session->shadow, session->base, &ignored);
     }
-    return rset_sessions_protect(sessions, n, err);
+    return rset_sessions_protect(of, n, err);
 }
 
 /* What could not be protected, in words that nobody has to look up. */
 void
-rset_session_say_not_protected(const rset_session *session, const rset_err *why, rset_err *err)
+rset_session_say_not_protected(const rset_ending *e, const rset_err *why, rset_err *err)
 {
-    const char *then = "";
+    const rset_session *session = e->session;
+    const char         *then = "";
 
-    if (session->incomplete)
+    if (!e->complete)
         then = "; all ranks keep what was protected last";
     else if (rset_session_is_changed(session) && session->evidence.any)
         then = "; if it is not protected by a later close, the next open may go back to what was "
@@ -144,10 +145,11 @@ not_committed(rset_session *session)
 
 /* *why: as it was found, *err: in words for the user. Where no rank has changed anything, nothing is encoded. */
 static rset_status
-commit(rset_session *session, bool lower_ok, rset_err *why, rset_err *err)
+commit(rset_ending *e, bool lower_ok, rset_err *why, rset_err *err)
 {
+    rset_session     *session = e->session;
     const uint64_t    before = session->opened_generation;
-    const rset_status st = rset_sessions_protect_complete(&session, 1, lower_ok, why);
+    const rset_status st = rset_sessions_protect_complete(e, 1, lower_ok, why);
 
     if (st == RSET_OK && session->opened_generation != before) {
         rset_session_look_again(session);
@@ -155,7 +157,7 @@ commit(rset_session *session, bool lower_ok, rset_err *why, rset_err *err)
         session->content_is =
             RSET_CONTENT_IS_VERIFIED; /* all have what all have encoded: the next commit can build on it */
     } else if (st != RSET_OK) {
-        rset_session_say_not_protected(session, why, err);
+        rset_session_say_not_protected(e, why, err);
         not_committed(session);
     }
     rset_history_closed(session->path, st != RSET_OK ? err : NULL);
@@ -165,16 +167,16 @@ commit(rset_session *session, bool lower_ok, rset_err *why, rset_err *err)
 }
 
 rset_status
-rset_session_tell(const rset_session *session, rset_commit_by by, const rset_err *own,
+rset_session_tell(const rset_ending *e, rset_commit_by by, const rset_err *own,
                   char warning_out[RSET_ERR_TEXT], rset_err *err)
 {
     if (own->status == RSET_OK)
         return RSET_OK;
-    if (by == RSET_COMMIT_BY_CALL || session->config.required) {
+    if (by == RSET_COMMIT_BY_CALL || e->session->config.required) {
         *err = *own;
         return own->status;
     }
-    if (!session->said_before)
+    if (!e->p.told)
         snprintf(warning_out, RSET_ERR_TEXT, "%s", own->text);
     return RSET_OK;
 }
@@ -183,9 +185,9 @@ rset_status
 rset_session_commit(rset_session *session, rset_commit_by by, bool lower_ok,
                     char warning_out[RSET_ERR_TEXT], rset_err *err)
 {
+    rset_ending      e = {.session = session};
     rset_err         why = RSET_ERR_NONE, own = RSET_ERR_NONE;
     rset_phase_scope scope;
-    rset_status      st;
 
     warning_out[0] = '\0';
     if (session->how.mode == RSET_OPEN_READ)
@@ -193,24 +195,27 @@ rset_session_commit(rset_session *session, rset_commit_by by, bool lower_ok,
                          "%s: is open for reading only, so there is nothing to commit",
                          session->path);
     rset_phases_begin(&scope);
-    st = commit(session, lower_ok, &why, &own);
-    own.status = st;
+    own.status = commit(&e, lower_ok, &why, &own);
     rset_session_spent(session, &scope, false);
-    return rset_session_tell(session, by, &own, warning_out, err);
+    return rset_session_tell(&e, by, &own, warning_out, err);
 }
 
 void
 rset_session_finalize(rset_session *session, bool lower_ok)
 {
-    rset_err         own = RSET_ERR_NONE;
+    rset_ending      e = {.session = session};
+    rset_err         why = RSET_ERR_NONE, own = RSET_ERR_NONE;
     rset_phase_scope scope;
 
     if (!rset_session_needs_others(session))
         return;
     rset_phases_begin(&scope);
-    session->ended = RSET_ERR_NONE;
-    if (commit(session, lower_ok, &session->ended, &own) != RSET_OK)
+    session->ended = (rset_session_ended){0};
+    if (commit(&e, lower_ok, &why, &own) != RSET_OK) {
+        session->ended = (rset_session_ended){
+            .why = why, .told = e.p.told, .known = e.a.known, .others_have = e.p.protected_};
         snprintf(session->note, sizeof session->note, "%s", own.text);
+    }
     session->met = false; /* nobody can be asked any more */
     rset_session_spent(session, &scope, false);
 }

@@ -13,6 +13,7 @@
 
 #include "beside.h"
 #include "history.h"
+#include "move/old_copies.h"
 #include "protect/protect.h"
 #include "recover/recover.h"
 #include "session.h"
@@ -29,6 +30,15 @@ typedef enum rset_content_is {
     RSET_CONTENT_IS_PROTECTED, /* it was found protected; whether each block is what was recorded is not known */
     RSET_CONTENT_IS_VERIFIED /* each block is what was recorded */
 } rset_content_is;
+
+/* What came of its end before that is told: the ranks did not come (rset_session_gather), MPI_Finalize was called, or it
+ * was committed in the background. */
+typedef struct rset_session_ended {
+    rset_err why;         /* not RSET_OK: it is not protected, and that is not tried again */
+    bool     told;        /* another rank says so */
+    bool     known;       /* not all ranks have such a file, as was known before */
+    bool     others_have; /* one that has come does, protected */
+} rset_session_ended;
 
 struct rset_session {
     rset_config        config;
@@ -58,32 +68,24 @@ struct rset_session {
         blind; /* opened without the other ranks: whether theirs are of the same generation is not known */
     rset_content_is content_is; /* when it was opened, or committed since */
     uint64_t        changed_bytes;
-    bool            others_have; /* when not all came: one that did has such a file, protected */
-    bool            together;    /* all have come to close it */
-    rset_err        ended;       /* not RSET_OK: why it could not be protected in MPI_Finalize */
+
     bool was_refused; /* created over what could not be opened before, as this rank knows */
     bool lacks;       /* created where nothing was */
-    bool
-        aside; /* when all closed: what was protected before could not be had, so it is put aside */
-    bool
-                  incomplete; /* when all closed: some rank's file is, this one or another, or is not what its program wrote */
+
     rset_journal *journal; /* of a file that changes in place */
     rset_journal *next;    /* and of a commit in the background: of what it was when that began */
     struct rset_session *
         part; /* which is this one's to make; the state is of since then. NULL: none is under way */
     char *shadow; /* name of a new file that is written in the place of the old one, in `dir` */
-    char *shadow_path;       /* the same with the directory, as it was created */
-    rset_file  *guard;       /* held while it is written */
-    rset_file  *use;         /* claim: it is open to be changed; NULL: nothing to claim */
-    bool        external;    /* it has raw data in files that nobody protects (external.h) */
-    bool        known;       /* before: not all ranks have such a file */
-    bool        said_before; /* that it cannot be protected, or another rank says it */
-    rset_err    came; /* not RSET_OK: what came of rset_session_gather, not to be tried again */
-    bool        came_told;
-    bool        behind; /* its end, or commit, is left to the background */
-    bool        has_left;
-    struct stat left; /* then: the file as the program has left it, closed or not */
-    void       *comm; /* where config.comm points to when the session is another thread's; owned */
+    char *shadow_path;           /* the same with the directory, as it was created */
+    rset_file         *guard;    /* held while it is written */
+    rset_file         *use;      /* claim: it is open to be changed; NULL: nothing to claim */
+    bool               external; /* it has raw data in files that nobody protects (external.h) */
+    rset_session_ended ended;
+    bool               behind; /* its end, or commit, is left to the background */
+    bool               has_left;
+    struct stat        left; /* then: the file as the program has left it, closed or not */
+    void *comm; /* where config.comm points to when the session is another thread's; owned */
     unsigned char *verified; /* one bit per block of the file that was verified; NULL: all are */
     unsigned fallen; /* so many generations older than the newest is what was opened (fallback=) */
     rset_generations generations; /* of all ranks; known once one was looked for */
@@ -245,15 +247,31 @@ typedef struct rset_agreed {
     bool     reads;       /* to open: no rank opens its file to change it */
     bool
         fallback; /* and all want an older generation where the newest cannot be had, or verified */
+    bool known; /* they have not all come, and it was known before that not all have such a file */
 } rset_agreed;
+
+/* One of the files that are closed, or committed, together, and what the ranks have agreed on about it. */
+typedef struct rset_ending {
+    rset_session    *session;
+    rset_proposal    p; /* what it was proposed as, and with what answer */
+    rset_agreed      a;
+    bool             met;       /* all have come to it */
+    bool             complete;  /* all ranks' files are what their programs wrote, on disk */
+    bool             put_aside; /* what was protected before could not be had, and is kept aside */
+    rset_old_copies *copies;    /* borrowed; NULL: no rank has to ask for any */
+} rset_ending;
 
 /* What this rank proposes to do with its file. Local. */
 rset_proposal rset_session_propose(const rset_session *session, rset_rendezvous_op op);
 
-/* Proposes *p. RSET_PEER when the others do not propose the same: the message ends in advice. Collective, as
- * rset_rendezvous_meet. */
-rset_status rset_session_meet(rset_session *session, rset_proposal *p, uint64_t *nonce_out,
+/* Proposes *p; fills a->nonce, or a->known. RSET_PEER when the others do not propose the same: the message ends in advice, and
+ * p->told says whether somebody has said it. Collective, as rset_rendezvous_meet. */
+rset_status rset_session_meet(rset_session *session, rset_proposal *p, rset_agreed *a,
                               rset_err *err);
+
+/* The same answer as before, of an end that is known (session->ended). Local. */
+rset_status rset_session_recall(const rset_session *session, rset_proposal *p, rset_agreed *a,
+                                rset_err *err);
 
 /* Was damage found in the redundancy of the file since it was opened (scrub.h)? Local. */
 bool rset_session_is_distrusted(const rset_session *session);
@@ -269,8 +287,8 @@ void rset_session_note_protected(rset_session *session, const rset_desc *desc);
 
 /* Encodes the files of all ranks that have met, n of each, in one commit. `a`: what all have agreed on of all of them. `before`:
  * this rank's failure so far, with its message in *err. Collective. */
-rset_status rset_sessions_encode(rset_session *const *sessions, int n, const rset_agreed *a,
-                                 rset_status before, rset_err *err);
+rset_status rset_sessions_encode(rset_ending *of, int n, const rset_agreed *a, rset_status before,
+                                 rset_err *err);
 
 /* ---- session_state.c ---- */
 
@@ -327,26 +345,25 @@ void rset_session_say_fallen(rset_session *session);
 
 /* ---- session_commit.c ---- */
 
-/* Protects the files of all ranks, if all are complete; `lower_ok`: this rank's is, on disk. Collective. */
-rset_status rset_sessions_protect_complete(rset_session *const *sessions, int n, bool lower_ok,
-                                           rset_err *err);
+/* Protects the files of all ranks, if all are complete; `lower_ok`: this rank's is, on disk. Of each of the n endings the session is
+ * given, and the rest is filled. Collective. */
+rset_status rset_sessions_protect_complete(rset_ending *of, int n, bool lower_ok, rset_err *err);
 
 /* Which commit protects the file now? Where that cannot be seen it counts as protected, and is looked for again before the next
  * change. Local. */
 void rset_session_look_again(rset_session *session);
 
 /* What is told of a commit that came to *own: RSET_OK, perhaps with a warning, or an error. */
-rset_status rset_session_tell(const rset_session *session, rset_commit_by by, const rset_err *own,
+rset_status rset_session_tell(const rset_ending *e, rset_commit_by by, const rset_err *own,
                               char warning_out[RSET_ERR_TEXT], rset_err *err);
 
 /* *why in words that nobody has to look up: *err. */
-void rset_session_say_not_protected(const rset_session *session, const rset_err *why,
-                                    rset_err *err);
+void rset_session_say_not_protected(const rset_ending *e, const rset_err *why, rset_err *err);
 
 /* ---- session_protect.c ---- */
 
 /* Closes n files of each rank, in one order on all, with or without MPI: meets the other ranks, and protects all of them in one
  * commit if anyone's file was changed. */
-rset_status rset_sessions_protect(rset_session *const *sessions, int n, rset_err *err);
+rset_status rset_sessions_protect(rset_ending *of, int n, rset_err *err);
 
 #endif

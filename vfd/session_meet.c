@@ -75,33 +75,42 @@ rset_session_propose(const rset_session *session, rset_rendezvous_op op)
 bool
 rset_session_gather(rset_session *session)
 {
-    rset_proposal    p = rset_session_propose(session, RSET_RENDEZVOUS_CLOSE);
-    rset_phase_scope scope;
+    rset_proposal       p = rset_session_propose(session, RSET_RENDEZVOUS_CLOSE);
+    rset_session_ended *ended = &session->ended;
+    rset_phase_scope    scope;
 
     if (session->team == NULL || session->team->comm != NULL)
         return session->team != NULL;
     rset_background_wait(NULL);
     rset_phases_begin(&scope);
-    session->came = RSET_ERR_NONE;
-    session->came.status =
-        rset_team_gather(session->team, &session->config, &p, &session->known, &session->came);
-    session->came_told = p.told;
+    *ended = (rset_session_ended){0};
+    ended->why.status =
+        rset_team_gather(session->team, &session->config, &p, &ended->known, &ended->why);
+    ended->told = p.told;
+    ended->others_have = p.protected_;
     rset_session_spent(session, &scope, false);
-    return session->came.status == RSET_OK;
+    return ended->why.status == RSET_OK;
+}
+
+rset_status
+rset_session_recall(const rset_session *session, rset_proposal *p, rset_agreed *a, rset_err *err)
+{
+    *err = session->ended.why;
+    p->told = session->ended.told;
+    p->protected_ = session->ended.others_have;
+    a->known = session->ended.known;
+    return err->status;
 }
 
 /* Unless it was tried in rset_session_gather already. From now on the file is that of the ranks that have come. */
 static rset_status
-ask_team(rset_session *session, rset_proposal *p, uint64_t *nonce_out, rset_err *why)
+ask_team(rset_session *session, rset_proposal *p, rset_agreed *a, rset_err *why)
 {
     rset_status st;
 
-    if (session->came.status != RSET_OK) {
-        *why = session->came;
-        p->told = session->came_told;
-        return why->status;
-    }
-    st = rset_team_meet(session->team, &session->config, p, nonce_out, &session->known, why);
+    if (session->ended.why.status != RSET_OK && session->team->comm == NULL)
+        return rset_session_recall(session, p, a, why);
+    st = rset_team_meet(session->team, &session->config, p, &a->nonce, &a->known, why);
     if (st == RSET_OK && !session->team->alone)
         st = rset_team_of(session->team, p->among, &session->team, why);
     if (st == RSET_OK)
@@ -127,16 +136,14 @@ advice(const rset_session *session)
 
 /* Proposes to do *p with this file. RSET_PEER when the others do not propose the same: the message ends in advice. */
 rset_status
-rset_session_meet(rset_session *session, rset_proposal *p, uint64_t *nonce_out, rset_err *err)
+rset_session_meet(rset_session *session, rset_proposal *p, rset_agreed *a, rset_err *err)
 {
     rset_err    why = RSET_ERR_NONE;
-    rset_status st = ask_team(session, p, nonce_out, &why);
+    rset_status st = ask_team(session, p, a, &why);
 
     session->config.required = p->required;
-    session->said_before = p->told;
-    session->others_have = p->protected_;
     if (session->team->comm != NULL && rset_comm_usable(session->team->comm, NULL) != RSET_OK) {
-        session->said_before = session->said_before || session->team->end_told;
+        p->told = p->told || session->team->end_told;
         session->team->end_told = true;
     }
     if (st != RSET_OK)
@@ -256,12 +263,13 @@ rset_session_note_protected(rset_session *session, const rset_desc *desc)
 
 /* Rank 0 says for all what became of the files that could not be had; it may have none of them itself. */
 static void
-note_aside(rset_session *session, uint64_t now)
+note_aside(const rset_ending *e, uint64_t now)
 {
+    rset_session  *session = e->session;
     const uint64_t was = rset_evidence_generation(&session->evidence);
     char           names[64] = "*", number[64] = "before";
 
-    if (!session->aside || session->team->comm->rank != 0)
+    if (!e->put_aside || session->team->comm->rank != 0)
         return;
     if (was != 0) {
         snprintf(names, sizeof names, "%016" PRIx64, was);
@@ -273,21 +281,22 @@ note_aside(rset_session *session, uint64_t now)
              "%" PRIu64 " removes it; when what was lost of it is back, h5redset restore makes it "
              "the newest again, h5redset drop removes it",
              session->path, number, session->base, names, rset_generation_commits(now));
-    session->aside = false;
 }
 
 /* What some rank has is not what its program wrote: nobody keeps what was written since the last commit, and that is never only a
  * warning. */
 static void
-take_back(rset_session *const *sessions, int n)
+take_back(rset_ending *of, int n)
 {
-    for (int i = 0; i < n; i++)
-        sessions[i]->incomplete = sessions[i]->config.required = true;
+    for (int i = 0; i < n; i++) {
+        of[i].complete = false;
+        of[i].session->config.required = true;
+    }
 }
 
 /* `before`: this rank's failure so far. */
 rset_status
-rset_sessions_encode(rset_session *const *sessions, int n, const rset_agreed *a, rset_status before,
+rset_sessions_encode(rset_ending *of, int n, const rset_agreed *a, rset_status before,
                      rset_err *err)
 {
     rset_protect_args args[RSET_TOGETHER_MAX];
@@ -297,25 +306,25 @@ rset_sessions_encode(rset_session *const *sessions, int n, const rset_agreed *a,
     rset_status       st = RSET_OK;
 
     for (int i = 0; st == RSET_OK && i < n; i++) {
-        rset_err own = RSET_ERR_NONE;
+        rset_session *session = of[i].session;
+        rset_err      own = RSET_ERR_NONE;
 
-        st = rset_session_protection(sessions[i], a, &stamps[i], &args[i], &own);
+        st = rset_session_protection(session, a, &stamps[i], &args[i], &own);
         if (st != RSET_OK || (before == RSET_OK && args[i].before != RSET_OK))
             *err = own;
         if (st == RSET_OK && before == RSET_OK)
             before = args[i].before;
         args[i].before = RSET_OK;
-        args[i].evidence = builds_on(sessions[i]) ? &sessions[i]->evidence : NULL;
+        args[i].evidence = builds_on(session) ? &session->evidence : NULL;
         args[i].changed_out = &changed;
-        args[i].journal = sessions[i]->journal;
-        args[i].verified = sessions[i]->content_is == RSET_CONTENT_IS_VERIFIED;
-        args[i].left = sessions[i]->has_left ? &sessions[i]->left : NULL;
-        args[i].keep = sessions[i]->config.keep;
-        args[i].aside = sessions[i]->aside;
-        args[i].aside_before = sessions[i]->evidence.nlost > 0;
-        args[i].changed_before = sessions[i]->evidence.nchanged > 0
-                                     ? rset_evidence_generation(&sessions[i]->evidence)
-                                     : 0;
+        args[i].journal = session->journal;
+        args[i].verified = session->content_is == RSET_CONTENT_IS_VERIFIED;
+        args[i].left = session->has_left ? &session->left : NULL;
+        args[i].keep = session->config.keep;
+        args[i].aside = of[i].put_aside;
+        args[i].aside_before = session->evidence.nlost > 0;
+        args[i].changed_before =
+            session->evidence.nchanged > 0 ? rset_evidence_generation(&session->evidence) : 0;
         args[i].unkept = &unkept[i];
         unkept[i] = RSET_ERR_NONE;
         args[i].desc.generation = args[0].desc.generation;
@@ -325,16 +334,18 @@ rset_sessions_encode(rset_session *const *sessions, int n, const rset_agreed *a,
     args[0].before = before;
     st = rset_protect_together(args, n, err);
     if (st == RSET_CHANGED || changed)
-        take_back(sessions, n);
+        take_back(of, n);
     for (int i = 0; i < n; i++) {
+        rset_session *session = of[i].session;
+
         if (st == RSET_OK)
-            note_aside(sessions[i], args[i].desc.generation);
+            note_aside(&of[i], args[i].desc.generation);
         if (st == RSET_OK)
-            rset_session_note_protected(sessions[i], &args[i].desc);
+            rset_session_note_protected(session, &args[i].desc);
         else
-            (void)follow_shadow(sessions[i], err);
+            (void)follow_shadow(session, err);
         if (unkept[i].status != RSET_OK)
-            snprintf(sessions[i]->note, sizeof sessions[i]->note, "%s", unkept[i].text);
+            snprintf(session->note, sizeof session->note, "%s", unkept[i].text);
     }
     return st;
 }

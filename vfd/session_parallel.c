@@ -9,14 +9,16 @@
 /* ---- first use ---- */
 
 /* The others did not come, and what they have is not known. A file that is there and whole is opened all the same, by
- * itself: it may be an input that only this rank reads. It is never protected on that alone. `alone`: what came of that, with *own;
- * `why`: what is said of the others. */
+ * itself: it may be an input that only this rank reads. It is never protected on that alone. *own: what came of that; *why: what
+ * is said of the others, unless `told`; `known`: it was known before that not all have such a file. */
 static rset_status
-resolve_without(rset_session *session, rset_status alone, const rset_err *own, const rset_err *why,
-                rset_err *err)
+resolve_without(rset_session *session, const rset_err *own, const rset_err *why, bool told,
+                bool known, rset_err *err)
 {
+    const rset_status alone = own->status;
+
     session->blind = true;
-    if (session->config.required && alone == RSET_OK && !session->known &&
+    if (session->config.required && alone == RSET_OK && !known &&
         rset_evidence_asks(&session->evidence))
         return rset_fail(err, why->status, "%s", why->text);
     if (alone == RSET_ABSENT &&
@@ -31,7 +33,7 @@ resolve_without(rset_session *session, rset_status alone, const rset_err *own, c
     if (alone != RSET_OK)
         return rset_fail(err, alone, "%s; and the other ranks were not there to help: %s",
                          own->text, why->text);
-    if (session->note[0] == '\0' && !session->said_before && rset_evidence_asks(&session->evidence))
+    if (session->note[0] == '\0' && !told && rset_evidence_asks(&session->evidence))
         snprintf(session->note, sizeof session->note, "opened without the other ranks: %.900s",
                  why->text);
     return RSET_OK;
@@ -173,7 +175,7 @@ encode_again(rset_session *session, const rset_agreed *a, rset_err *why)
     rset_status          st;
 
     session->label = ev->has_header ? ev->header.infos[0].stamp.label : NULL;
-    st = rset_sessions_encode(&session, 1, a, RSET_OK, why);
+    st = rset_sessions_encode(&(rset_ending){.session = session}, 1, a, RSET_OK, why);
     session->label = own;
     return st;
 }
@@ -397,7 +399,7 @@ meet_to_open(rset_session *session, rset_proposal *p, rset_agreed *a, rset_err *
     p->needs_all = known.needs_all;
     p->came = known.came;
     p->step = session->how.mode == RSET_OPEN_UPDATE && !session->root;
-    return rset_session_meet(session, p, &a->nonce, why);
+    return rset_session_meet(session, p, a, why);
 }
 
 /* Some have not come. Each of those who have finds out whether it can do without, and then they meet once more: all of them open
@@ -407,7 +409,7 @@ static rset_status
 meet_without(rset_session *session, rset_proposal *p, rset_agreed *a, rset_err *own, rset_err *why)
 {
     const bool again =
-        p->came > 1 && !session->known && (p->evidence || rset_evidence_asks(&session->evidence));
+        p->came > 1 && !a->known && (p->evidence || rset_evidence_asks(&session->evidence));
 
     if (own->status == RSET_OK)
         own->status = rset_session_resolve_serial(
@@ -456,7 +458,7 @@ rset_session_resolve_parallel(rset_session *session, rset_status own, const rset
     if (own != RSET_OK && st != RSET_OK)
         return own;
     if (st == RSET_PEER)
-        return resolve_without(session, mine.status, &mine, &why, err);
+        return resolve_without(session, &mine, &why, p.told, a.known, err);
     if (st != RSET_OK)
         return rset_fail(err, st, "%s", why.text);
     a.most = p.most;

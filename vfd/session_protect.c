@@ -37,16 +37,15 @@ unchanged_after_all(rset_session *session)
 }
 
 static rset_status
-fail_without_mpi(rset_session *session, rset_err *err)
+fail_without_mpi(rset_ending *e, rset_err *err)
 {
-    char why[256];
+    rset_session *session = e->session;
+    char          why[256];
 
     if (!rset_session_is_changed(session))
         return RSET_OK;
-    if (session->ended.status != RSET_OK) { /* the reason is the one that it was then */
-        *err = session->ended;
-        return err->status;
-    }
+    if (session->ended.why.status != RSET_OK) /* the reason is the one that it was then */
+        return rset_session_recall(session, &e->p, &e->a, err);
     if (session->no_team.status != RSET_OK)
         return rset_fail(err, session->no_team.status, "%s: %.900s", session->path,
                          session->no_team.text);
@@ -61,12 +60,12 @@ fail_without_mpi(rset_session *session, rset_err *err)
 }
 
 static rset_status
-protect_without_mpi(rset_session *const *sessions, int n, rset_err *err)
+protect_without_mpi(rset_ending *of, int n, rset_err *err)
 {
     rset_status st = RSET_OK;
 
     for (int i = 0; st == RSET_OK && i < n; i++)
-        st = fail_without_mpi(sessions[i], err);
+        st = fail_without_mpi(&of[i], err);
     return st;
 }
 
@@ -168,10 +167,11 @@ is_put_aside(uint64_t bits)
 
 /* `before`: this rank's failure so far. */
 static rset_status
-meet_to_close(rset_session *session, rset_proposal *p, rset_agreed *a, rset_status before,
-              rset_err *why)
+meet_to_close(rset_ending *e, rset_status before, rset_err *why)
 {
-    rset_status st;
+    rset_session  *session = e->session;
+    rset_proposal *p = &e->p;
+    rset_status    st;
 
     p->bits = (rset_session_is_changed(session) ? RSET_BIT_CHANGED : 0) |
               (before != RSET_OK ? RSET_BIT_INCOMPLETE : 0) |
@@ -183,27 +183,18 @@ meet_to_close(rset_session *session, rset_proposal *p, rset_agreed *a, rset_stat
     say_base(session, p);
     if (rset_session_is_changed(session))
         rset_deleted_say(session, p);
-    st = rset_session_meet(session, p, &a->nonce, why);
-    a->most = p->most;
-    session->together = st == RSET_OK;
-    session->aside = st == RSET_OK && is_put_aside(p->bits);
-    session->incomplete =
-        session->incomplete || (st == RSET_OK && (p->bits & RSET_BIT_INCOMPLETE) != 0);
+    st = rset_session_meet(session, p, &e->a, why);
+    e->a.most = p->most;
+    e->met = st == RSET_OK;
+    e->put_aside = e->met && is_put_aside(p->bits);
+    e->complete = e->complete && !(e->met && (p->bits & RSET_BIT_INCOMPLETE) != 0);
     return st;
 }
-
-/* The end of one of the files that are protected together. */
-typedef struct ending {
-    rset_session    *session;
-    rset_proposal    p;
-    rset_agreed      a;
-    rset_old_copies *copies; /* borrowed; NULL: no rank has to ask for any */
-} ending;
 
 /* All ranks meet about it. `mates`: how many files are closed together, the same on all ranks. *before: this rank's failure so
  * far, with its message in *err. */
 static rset_status
-meet(ending *e, int mates, rset_status *before, rset_err *err)
+meet(rset_ending *e, int mates, rset_status *before, rset_err *err)
 {
     rset_session *session = e->session;
     rset_err      why = RSET_ERR_NONE;
@@ -218,7 +209,7 @@ meet(ending *e, int mates, rset_status *before, rset_err *err)
         session->local.dir = session->dir;
         why = RSET_ERR_NONE;
     }
-    st = meet_to_close(session, &e->p, &e->a, *before, &why);
+    st = meet_to_close(e, *before, &why);
     if (st == RSET_OK && (e->p.bits & RSET_BIT_DISTRUSTED) != 0 &&
         session->content_is == RSET_CONTENT_IS_VERIFIED)
         session->content_is = RSET_CONTENT_IS_PROTECTED;
@@ -229,7 +220,7 @@ meet(ending *e, int mates, rset_status *before, rset_err *err)
 
 /* May it be protected with the others? Finishes an older commit first. */
 static rset_status
-check(ending *e, const rset_team *team, rset_status before, rset_err *err)
+check(rset_ending *e, const rset_team *team, rset_status before, rset_err *err)
 {
     rset_session *session = e->session;
 
@@ -243,7 +234,7 @@ check(ending *e, const rset_team *team, rset_status before, rset_err *err)
                       session->path);
     if (before == RSET_OK && (before = may_be_sealed(session, &e->p, err)) != RSET_OK &&
         team->comm->rank != 0)
-        session->said_before = true; /* all find the same, and rank 0 says it */
+        e->p.told = true; /* all find the same, and rank 0 says it */
     if ((e->p.bits & RSET_BIT_PREPARED) != 0)
         before = finish_older(session, before, err);
     return before;
@@ -251,7 +242,7 @@ check(ending *e, const rset_team *team, rset_status before, rset_err *err)
 
 /* Where no rank has changed any of them. */
 static rset_status
-repair_each(ending *of, int n, rset_status before, rset_err *err)
+repair_each(const rset_ending *of, int n, rset_status before, rset_err *err)
 {
     rset_status st = RSET_OK;
 
@@ -263,7 +254,7 @@ repair_each(ending *of, int n, rset_status before, rset_err *err)
 
 /* Those whose files were created anew are numbered after all old copies that any rank has. Gives back what all have come to. */
 static rset_status
-ask_for_copies(ending *of, int n, rset_status before, uint64_t *most, rset_err *err)
+ask_for_copies(rset_ending *of, int n, rset_status before, uint64_t *most, rset_err *err)
 {
     for (int i = 0; i < n; i++)
         if (rset_anew_asks(of[i].p.bits))
@@ -273,20 +264,19 @@ ask_for_copies(ending *of, int n, rset_status before, uint64_t *most, rset_err *
 
 /* *bits_out: what all ranks have said, where they have come. */
 static rset_status
-protect(rset_session *const *sessions, int n, uint64_t *bits_out, rset_err *err)
+protect(rset_ending *of, int n, uint64_t *bits_out, rset_err *err)
 {
-    ending      of[RSET_TOGETHER_MAX] = {0};
-    rset_agreed all = {0};
-    rset_status before = err->status, st = RSET_OK;
+    const rset_session *first = of[0].session;
+    rset_agreed         all = {0};
+    rset_status         before = err->status, st = RSET_OK;
 
     for (int i = 0; i < n; i++)
-        if (rset_session_is_changed(sessions[i]) && unchanged_after_all(sessions[i]))
-            rset_session_step(sessions[i], RSET_EVENT_REVERT);
+        if (rset_session_is_changed(of[i].session) && unchanged_after_all(of[i].session))
+            rset_session_step(of[i].session, RSET_EVENT_REVERT);
     for (int i = 0; i < n; i++)
-        if (!rset_team_may_meet(sessions[i]->team) || rset_background_stuck())
-            return protect_without_mpi(sessions, n, err);
+        if (!rset_team_may_meet(of[i].session->team) || rset_background_stuck())
+            return protect_without_mpi(of, n, err);
     for (int i = 0; st == RSET_OK && i < n; i++) {
-        of[i] = (ending){.session = sessions[i]};
         st = meet(&of[i], n, &before, err);
         all.most = of[i].a.most > all.most ? of[i].a.most : all.most;
         *bits_out |= st == RSET_OK ? of[i].p.bits : 0;
@@ -297,25 +287,26 @@ protect(rset_session *const *sessions, int n, uint64_t *bits_out, rset_err *err)
     if ((*bits_out & RSET_BIT_CHANGED) == 0)
         return repair_each(of, n, before, err);
     for (int i = 0; i < n; i++)
-        before = check(&of[i], sessions[0]->team, before, err);
+        before = check(&of[i], first->team, before, err);
     before = ask_for_copies(of, n, before, &all.most, err);
-    st = rset_sessions_encode(sessions, n, &all, before, err);
+    st = rset_sessions_encode(of, n, &all, before, err);
     for (int i = 0; i < n; i++)
-        rset_anew_settle(of[i].copies, sessions[0]->team->comm, st);
+        rset_anew_settle(of[i].copies, first->team->comm, st);
     for (int i = 0; st == RSET_OK && i < n; i++)
-        rset_deleted_committed(sessions[i], &of[i].p);
+        rset_deleted_committed(of[i].session, &of[i].p);
     return st;
 }
 
 rset_status
-rset_sessions_protect(rset_session *const *sessions, int n, rset_err *err)
+rset_sessions_protect(rset_ending *of, int n, rset_err *err)
 {
+    rset_session     *first = of[0].session;
     uint64_t          bits = 0;
-    const rset_status st = protect(sessions, n, &bits, err);
+    const rset_status st = protect(of, n, &bits, err);
 
     if ((bits & RSET_TEAM_PENDING) != 0)
-        rset_pending_copy(sessions[0]->team, &sessions[0]->config, sessions[0]->note);
+        rset_pending_copy(first->team, &first->config, first->note);
     if (st != RSET_OK)
-        rset_team_stay(sessions[0]->team);
+        rset_team_stay(first->team);
     return st;
 }
