@@ -71,5 +71,5 @@ rset_deleted_committed(const rset_session *session, const rset_proposal *agreed)
         return;
     files = files_of(session);
     rset_deletions_remove(files, agreed->gone);
-    rset_deletions_note(files, &session->local, session->opened_generation);
+    rset_deletions_note(files, &session->local, session->basis.generation);
 }

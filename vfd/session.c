@@ -119,7 +119,7 @@ rset_session_open(const rset_config *config, const char *path, const rset_openin
     rset_phases_begin(&scope);
     st = begin(session, err);
     if (st == RSET_OK) {
-        rset_session_spent(session, &scope, false);
+        rset_session_spent(session, &scope);
         *session_out = session;
     } else { /* mostly none of ours: costs nothing worth telling */
         rset_phases_end(&scope);
@@ -203,7 +203,7 @@ rset_session_resolve(rset_session *session, rset_status own, const rset_lower *l
     rset_phases_begin(&scope);
     st = resolve(session, own, lower, err);
     rset_session_note_opened(session);
-    rset_session_spent(session, &scope, false);
+    rset_session_spent(session, &scope);
     return st;
 }
 
@@ -232,7 +232,7 @@ is_left_alone(const rset_ending *e, rset_status why)
     const rset_session  *session = e->session;
     const rset_evidence *ev = &session->evidence;
 
-    if (!rset_session_is_new(session) || session->shadow != NULL || ev->any ||
+    if (!rset_session_is_new(session) || session->shadow.name != NULL || ev->any ||
         ev->next_name != NULL)
         return false;
     return !rset_dir_has_file(session->dir, session->base) ||
@@ -246,7 +246,7 @@ begin_unchanged(rset_session *session, rset_err *err)
     rset_status st = rset_session_survey(session, err);
 
     return st == RSET_OK ? rset_journal_begin(&session->local, &session->evidence, RSET_KEEP_OLD,
-                                              &session->journal, err)
+                                              &session->change.journal, err)
                          : st;
 }
 
@@ -256,24 +256,24 @@ static rset_status
 begin_to_settle(const rset_ending *e, rset_status why, bool in_step, rset_err *err)
 {
     rset_session *session = e->session;
-    rset_journal *journal = session->journal;
+    rset_journal *journal = session->change.journal;
 
     if (session->dir == NULL)
         return RSET_OK;
     /* The label of a step is for files that all have closed in it, that of one rank for a process alone. Without one all roll back. */
     if (!rset_session_is_as_left(session) ||
-        (session->shadow == NULL && session->no_team.status != RSET_OK)) {
-        session->journal = NULL;
+        (session->shadow.name == NULL && session->no_team.status != RSET_OK)) {
+        session->change.journal = NULL;
         rset_journal_leave(journal);
         return RSET_OK;
     }
-    if (session->shadow != NULL) {
+    if (session->shadow.name != NULL) {
         rset_journal_leave(journal);
-        return rset_shadow_settle(&session->local, &session->evidence, in_step, &session->journal,
-                                  err);
+        return rset_shadow_settle(&session->local, &session->evidence, in_step,
+                                  &session->change.journal, err);
     }
     if (is_left_alone(e, why)) {
-        session->journal = NULL;
+        session->change.journal = NULL;
         rset_journal_leave(journal);
         return rset_unprotect(&session->local, err);
     }
@@ -292,8 +292,8 @@ settle(const rset_ending *of, int n, rset_status why, rset_err *err)
     for (int i = 0; st == RSET_OK && i < n; i++) {
         labels[i] = label_of(of[i].session);
         st = begin_to_settle(&of[i], why, labels[i].ranks > 1, err);
-        journals[i] = of[i].session->journal;
-        of[i].session->journal = NULL;
+        journals[i] = of[i].session->change.journal;
+        of[i].session->change.journal = NULL;
     }
     if (st == RSET_OK)
         return rset_journal_close_all(journals, labels, n, err);
@@ -307,7 +307,7 @@ settle(const rset_ending *of, int n, rset_status why, rset_err *err)
 static void
 go_back(rset_session *session)
 {
-    if (session->shadow != NULL)
+    if (session->shadow.name != NULL)
         rset_shadow_drop(&session->local);
 }
 
@@ -330,7 +330,7 @@ give_way(const rset_ending *of, int n, const rset_err *why, rset_err *err)
     bool any = false;
 
     for (int i = 0; i < n; i++) {
-        any = any || of[i].session->shadow != NULL;
+        any = any || of[i].session->shadow.name != NULL;
         go_back(of[i].session);
     }
     return any ? rset_fail(err, RSET_BUSY,
@@ -375,9 +375,8 @@ rset_session_leave(rset_session *session, void *comm)
         free(comm);
         return false;
     }
-    if (!session->has_left)
+    if (session->change.left.st_ino == 0)
         rset_session_left(session, &now);
-    session->behind = true;
     session->comm = comm;
     session->config.comm = comm;
     return true;
@@ -387,7 +386,7 @@ static void
 take_note(const rset_ending *of, int n, char warning_out[RSET_ERR_TEXT])
 {
     for (int i = 0; i < n && warning_out[0] == '\0'; i++)
-        snprintf(warning_out, RSET_ERR_TEXT, "%s", of[i].session->note);
+        snprintf(warning_out, RSET_ERR_TEXT, "%s", of[i].session->tell.note);
 }
 
 static atomic_bool has_said; /* of some close that it was not protected */
@@ -452,7 +451,7 @@ rset_sessions_close(rset_session *const *sessions, int n, bool lower_ok,
         for (int i = 0; i < n; i++)
             rset_history_closed(sessions[i]->path, st != RSET_OK ? &own : NULL);
     }
-    rset_session_spent(sessions[0], &scope, sessions[0]->behind && n == 1);
+    rset_session_spent(sessions[0], &scope);
     st = tell(of, n, st, &own, warning_out, err);
     for (int i = 0; i < n; i++)
         rset_session_free(sessions[i]);

@@ -25,8 +25,8 @@ rset_session_ends_behind(const rset_session *session)
 static bool
 goes_on_behind(const rset_session *session)
 {
-    return rset_session_is_update(session) && session->met && !session->how.swmr &&
-           session->config.atomic;
+    return rset_session_is_update(session) && session->basis.company == RSET_COMPANY_ALL &&
+           !session->how.swmr && session->config.atomic;
 }
 
 bool
@@ -40,7 +40,7 @@ rset_session_commits_behind(const rset_session *session)
 static bool
 may_split(const rset_session *session)
 {
-    return goes_on_behind(session) && session->part == NULL && session->shadow == NULL &&
+    return goes_on_behind(session) && session->part == NULL && session->shadow.name == NULL &&
            !rset_session_is_in_doubt(session) && session->verified == NULL &&
            session->team != NULL && session->dir != NULL && session->evidence.has_header;
 }
@@ -73,17 +73,13 @@ make_part(const rset_session *session, rset_session **out, rset_err *err)
     part->is = session->is;
     part->how = session->how;
     part->team = session->team;
-    part->met = session->met;
-    part->opened_generation = session->opened_generation;
-    part->blind = session->blind;
-    part->content_is = session->content_is;
+    part->basis = session->basis;
     part->external = session->external;
     rset_session_step(part, RSET_EVENT_USE);
     if (rset_session_is_changed(session))
         rset_session_step(part, RSET_EVENT_CHANGE);
-    part->changed_bytes = session->changed_bytes;
-    part->has_left = session->has_left;
-    part->left = session->left;
+    part->change.bytes = session->change.bytes;
+    part->change.left = session->change.left;
     *out = part;
     return RSET_OK;
 }
@@ -94,10 +90,10 @@ begin_moment(rset_session *session, rset_err *err)
 {
     rset_status st = RSET_OK;
 
-    if (session->journal == NULL)
+    if (session->change.journal == NULL)
         st = rset_journal_begin(&session->local, &session->evidence, RSET_KEEP_OLD,
-                                &session->journal, err);
-    if (st == RSET_OK && !rset_journal_leads_back(session->journal))
+                                &session->change.journal, err);
+    if (st == RSET_OK && !rset_journal_leads_back(session->change.journal))
         st = rset_fail(err, RSET_IO, "%s: what was protected last is not kept", session->path);
     return st == RSET_OK
                ? rset_journal_begin_next(&session->local, &session->evidence, &session->next, err)
@@ -118,11 +114,11 @@ rset_session_split(rset_session *session)
         return NULL;
     }
     part->local.next = session->next;
-    part->label = session->label;
-    session->label = NULL;
+    part->change.label = session->change.label;
+    session->change.label = NULL;
     session->part = part;
     rset_session_step(session, RSET_EVENT_HAND_OVER);
-    session->changed_bytes = 0;
+    session->change.bytes = 0;
     return part;
 }
 
@@ -140,7 +136,7 @@ rset_session_commit_part(rset_session *part, rset_commit_by by, char warning_out
     if (st != RSET_OK)
         rset_session_say_not_protected(&e, &part->ended.why, &own);
     part->ended.why.status = own.status = st;
-    rset_session_spent(part, &scope, true);
+    rset_session_spent(part, &scope);
     return rset_session_tell(&e, by, &own, warning_out, err);
 }
 
@@ -158,8 +154,8 @@ was_left_alone(rset_session *session)
         rset_session_step(session, RSET_EVENT_CHANGE);
         return;
     }
-    rset_journal_leave(session->journal);
-    session->journal = NULL;
+    rset_journal_leave(session->change.journal);
+    session->change.journal = NULL;
     rset_session_look_again(session);
 }
 
@@ -169,10 +165,10 @@ go_on_with_next(rset_session *session)
 {
     rset_err ignored = RSET_ERR_NONE;
 
-    if (rset_journal_leads_back(session->journal))
-        session->no_way_back = RSET_ERR_NONE;
-    else if (rset_journal_give_up(session->journal, &ignored) != RSET_OK)
-        session->content_is = RSET_CONTENT_IS_UNKNOWN;
+    if (rset_journal_leads_back(session->change.journal))
+        session->change.no_way_back = RSET_ERR_NONE;
+    else if (rset_journal_give_up(session->change.journal, &ignored) != RSET_OK)
+        session->basis.content = RSET_CONTENT_IS_UNKNOWN;
 }
 
 static void
@@ -180,11 +176,10 @@ was_committed(rset_session *session, const rset_session *part)
 {
     rset_err ignored = RSET_ERR_NONE;
 
-    rset_journal_leave(session->journal);
-    session->journal = session->next;
-    session->opened_generation = part->opened_generation;
-    session->content_is = RSET_CONTENT_IS_VERIFIED;
-    session->blind = false;
+    rset_journal_leave(session->change.journal);
+    session->change.journal = session->next;
+    session->basis.generation = part->basis.generation;
+    session->basis.content = RSET_CONTENT_IS_VERIFIED;
     if (rset_journal_succeed(session->next, session->prefix, session->base, &ignored) != RSET_OK)
         rset_session_step(session,
                           RSET_EVENT_DOUBT); /* without memory for a name, it cannot be closed */
@@ -196,18 +191,18 @@ was_committed(rset_session *session, const rset_session *part)
 static void
 was_not_committed(rset_session *session, rset_session *part)
 {
-    if (session->label == NULL) { /* else the program has given another one since */
-        session->label = part->label;
-        part->label = NULL;
+    if (session->change.label == NULL) { /* else the program has given another one since */
+        session->change.label = part->change.label;
+        part->change.label = NULL;
     }
     if (rset_session_is_changed(part))
         rset_session_step(session, RSET_EVENT_CHANGE);
     rset_session_step(session,
                       rset_journal_joined(session->next) ? RSET_EVENT_DOUBT : RSET_EVENT_FAIL);
     rset_journal_drop(session->next);
-    if (rset_journal_leads_back(session->journal))
-        session->no_way_back = RSET_ERR_NONE;
-    session->changed_bytes += part->changed_bytes;
+    if (rset_journal_leads_back(session->change.journal))
+        session->change.no_way_back = RSET_ERR_NONE;
+    session->change.bytes += part->change.bytes;
     rset_session_look_again(session);
 }
 
@@ -221,19 +216,19 @@ rset_session_join(rset_session *session)
         rset_background_busy(session->path)) /* which does not end, as the process exits */
         return;
     session->part = NULL;
-    if (part->ended.why.status == RSET_OK && part->opened_generation != session->opened_generation)
+    if (part->ended.why.status == RSET_OK && part->basis.generation != session->basis.generation)
         was_committed(session, part);
     else
         was_not_committed(session, part);
     session->next = NULL;
     if (session->state == RSET_SESSION_CLEAN)
         was_left_alone(session);
-    if (session->note[0] == '\0')
-        snprintf(session->note, sizeof session->note, "%s", part->note);
+    if (session->tell.note[0] == '\0')
+        snprintf(session->tell.note, sizeof session->tell.note, "%s", part->tell.note);
     rset_history_closed(session->path, part->ended.why.status != RSET_OK ? &part->ended.why : NULL);
     if (known || rset_session_is_changed(session))
         rset_history_changes(session->path);
-    if (session->no_way_back.status != RSET_OK)
-        rset_history_unkept(session->path, &session->no_way_back);
+    if (session->change.no_way_back.status != RSET_OK)
+        rset_history_unkept(session->path, &session->change.no_way_back);
     rset_session_free(part);
 }

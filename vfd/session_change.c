@@ -6,25 +6,25 @@
 void
 rset_session_cannot_roll_back(rset_session *session, const rset_err *why)
 {
-    session->no_way_back = RSET_ERR_NONE;
+    session->change.no_way_back = RSET_ERR_NONE;
     (void)rset_fail(
-        &session->no_way_back, why->status,
+        &session->change.no_way_back, why->status,
         "%s: its old content could not be kept until the new one is protected: %.600s; what "
         "is written before the next commit or close is not protected, and if the job "
         "dies before that, the file may have to be rebuilt, where it could have been "
         "rolled back",
         session->path, why->text);
-    session->to_be_said = true;
-    rset_history_unkept(session->path, &session->no_way_back);
+    session->tell.at_once = &session->change.no_way_back;
+    rset_history_unkept(session->path, &session->change.no_way_back);
 }
 
 bool
 rset_session_has_to_say(rset_session *session, rset_err *err)
 {
-    if (!session->to_be_said)
+    if (session->tell.at_once == NULL)
         return false;
-    session->to_be_said = false;
-    *err = session->no_way_back;
+    *err = *session->tell.at_once;
+    session->tell.at_once = NULL;
     return true;
 }
 
@@ -32,9 +32,9 @@ rset_session_has_to_say(rset_session *session, rset_err *err)
 static rset_status
 give_up(const rset_session *session, rset_err *err)
 {
-    if (rset_journal_leads_back(session->journal))
+    if (rset_journal_leads_back(session->change.journal))
         rset_kept_release(&session->local);
-    return rset_journal_give_up(session->journal, err);
+    return rset_journal_give_up(session->change.journal, err);
 }
 
 /* Keeping the old content may fail for want of space. The program's own work goes on all the same, unless the user wants to
@@ -50,9 +50,10 @@ go_on_without(rset_session *session, const rset_err *why, rset_err *err)
         return rset_fail(err, why->status, "%s", why->text);
     if (session->config.required)
         return rset_fail(err, why->status, "%s; atomic=no changes files in place", why->text);
-    st = session->journal != NULL ? give_up(session, &own)
-                                  : rset_journal_begin(&session->local, &session->evidence,
-                                                       RSET_KEEP_STATE, &session->journal, &own);
+    st = session->change.journal != NULL
+             ? give_up(session, &own)
+             : rset_journal_begin(&session->local, &session->evidence, RSET_KEEP_STATE,
+                                  &session->change.journal, &own);
     if (st != RSET_OK)
         return rset_fail(err, st, "%s; atomic=no changes files in place without it", own.text);
     rset_session_cannot_roll_back(session, why);
@@ -132,14 +133,14 @@ keep_old(rset_session *session, unsigned long long off, unsigned long long len, 
 
     if (st != RSET_OK)
         return st;
-    session->changed_bytes +=
-        len < UINT64_MAX - session->changed_bytes ? len : UINT64_MAX - session->changed_bytes;
+    session->change.bytes +=
+        len < UINT64_MAX - session->change.bytes ? len : UINT64_MAX - session->change.bytes;
     if (!rset_session_is_changed(session) && session->dir != NULL &&
-        session->journal == NULL) /* else it failed, later */
+        session->change.journal == NULL) /* else it failed, later */
         st = rset_journal_begin(&session->local, &session->evidence, keeps(session),
-                                &session->journal, &why);
+                                &session->change.journal, &why);
     if (st == RSET_OK)
-        st = rset_journal_save(session->journal, off, len, &why);
+        st = rset_journal_save(session->change.journal, off, len, &why);
     if (st != RSET_OK)
         st = go_on_without(session, &why, err);
     if (st == RSET_OK)
@@ -160,13 +161,13 @@ rset_session_change(rset_session *session, unsigned long long off, unsigned long
 
     rset_session_join(session);
     first = !rset_session_is_changed(session);
-    works = first || session->journal != NULL;
+    works = first || session->change.journal != NULL;
     if (works)
         rset_phases_begin(&scope);
     st = keep_old(session, off, len, err);
     if (first && rset_session_is_changed(session))
         rset_history_changes(session->path);
     if (works)
-        rset_session_spent(session, &scope, false);
+        rset_session_spent(session, &scope);
     return st;
 }

@@ -48,9 +48,9 @@ rset_sessions_protect_complete(rset_ending *of, int n, bool lower_ok, rset_err *
         rset_session *session = of[i].session;
 
         of[i].complete = closed_badly(session, lower_ok, err) == RSET_OK;
-        session->local.shadow = session->shadow;
-        if (of[i].complete && session->shadow != NULL)
-            (void)rset_file_set_like(session->dir, session->shadow, session->base, &ignored);
+        session->local.shadow = session->shadow.name;
+        if (of[i].complete && session->shadow.name != NULL)
+            (void)rset_file_set_like(session->dir, session->shadow.name, session->base, &ignored);
     }
     return rset_sessions_protect(of, n, err);
 }
@@ -73,17 +73,6 @@ rset_session_say_not_protected(const rset_ending *e, const rset_err *why, rset_e
 
 /* ---- and stays open ---- */
 
-static void
-forget_shadow(rset_session *session)
-{
-    rset_file_close(session->guard, NULL);
-    free(session->shadow);
-    free(session->shadow_path);
-    session->guard = NULL;
-    session->shadow = session->shadow_path = NULL;
-    session->local.shadow = NULL;
-}
-
 /* This rank's share of a commit is done: the file is like one that was opened just now, together with all others. What it
  * changes next begins another undo journal. */
 static void
@@ -91,18 +80,12 @@ go_on(rset_session *session)
 {
     rset_err ignored = RSET_ERR_NONE;
 
-    rset_journal_leave(session->journal);
-    session->journal = NULL;
-    forget_shadow(session);
+    rset_session_end_changes(session);
+    rset_session_forget_shadow(session);
     rset_session_step(session, RSET_EVENT_COMMIT);
-    session->blind = session->has_left = false;
-    session->changed_bytes = 0;
-    session->no_way_back = RSET_ERR_NONE;
-    free(session->label); /* of one commit */
-    session->label = NULL;
     free(session->verified); /* of what was recorded before */
     session->verified = NULL;
-    session->met = !session->root;
+    session->basis.company = session->root ? RSET_COMPANY_NONE : RSET_COMPANY_ALL;
     (void)rset_session_say_used(session, &ignored);
 }
 
@@ -137,8 +120,8 @@ not_committed(rset_session *session)
     if (rset_evidence_generation(&now) != before) {
         rset_session_look_again(session);
         go_on(session);
-        session->opened_generation = rset_evidence_generation(&session->evidence);
-        session->content_is = RSET_CONTENT_IS_UNKNOWN;
+        session->basis.generation = rset_evidence_generation(&session->evidence);
+        session->basis.content = RSET_CONTENT_IS_UNKNOWN;
     }
     rset_evidence_free(&now);
 }
@@ -148,13 +131,13 @@ static rset_status
 commit(rset_ending *e, bool lower_ok, rset_err *why, rset_err *err)
 {
     rset_session     *session = e->session;
-    const uint64_t    before = session->opened_generation;
+    const uint64_t    before = session->basis.generation;
     const rset_status st = rset_sessions_protect_complete(e, 1, lower_ok, why);
 
-    if (st == RSET_OK && session->opened_generation != before) {
+    if (st == RSET_OK && session->basis.generation != before) {
         rset_session_look_again(session);
         go_on(session);
-        session->content_is =
+        session->basis.content =
             RSET_CONTENT_IS_VERIFIED; /* all have what all have encoded: the next commit can build on it */
     } else if (st != RSET_OK) {
         rset_session_say_not_protected(e, why, err);
@@ -196,7 +179,7 @@ rset_session_commit(rset_session *session, rset_commit_by by, bool lower_ok,
                          session->path);
     rset_phases_begin(&scope);
     own.status = commit(&e, lower_ok, &why, &own);
-    rset_session_spent(session, &scope, false);
+    rset_session_spent(session, &scope);
     return rset_session_tell(&e, by, &own, warning_out, err);
 }
 
@@ -214,8 +197,9 @@ rset_session_finalize(rset_session *session, bool lower_ok)
     if (commit(&e, lower_ok, &why, &own) != RSET_OK) {
         session->ended = (rset_session_ended){
             .why = why, .told = e.p.told, .known = e.a.known, .others_have = e.p.protected_};
-        snprintf(session->note, sizeof session->note, "%s", own.text);
+        snprintf(session->tell.note, sizeof session->tell.note, "%s", own.text);
     }
-    session->met = false; /* nobody can be asked any more */
-    rset_session_spent(session, &scope, false);
+    if (session->basis.company == RSET_COMPANY_ALL)
+        session->basis.company = RSET_COMPANY_NONE; /* nobody can be asked any more */
+    rset_session_spent(session, &scope);
 }

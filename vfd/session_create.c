@@ -45,7 +45,8 @@ create_first(rset_session *session, rset_err *err)
     rset_status st = RSET_OK;
 
     if (say)
-        st = rset_journal_begin_first(&session->local, &session->evidence, &session->journal, &why);
+        st = rset_journal_begin_first(&session->local, &session->evidence, &session->change.journal,
+                                      &why);
     if (st != RSET_OK && session->config.required)
         return rset_fail(err, st, "%s; atomic=no does without that file", why.text);
     return rset_session_change(session, 0, UINT64_MAX, err);
@@ -66,21 +67,13 @@ create_after_loss(rset_session *session, rset_err *err)
     return st == RSET_OK ? create_first(session, err) : st;
 }
 
-static void
-forget_shadow(rset_session *session)
-{
-    free(session->shadow);
-    free(session->shadow_path);
-    session->shadow = session->shadow_path = NULL;
-}
-
 /* The new file will have the name from the start, and the old one goes aside: that takes a rename, and an undo journal. One
  * that is aside already is older than what has the name, which has nowhere to go. */
 static rset_status
 put_aside(rset_session *session, rset_err *err)
 {
     const rset_status st =
-        rset_aside_begin(&session->local, &session->evidence, &session->journal, err);
+        rset_aside_begin(&session->local, &session->evidence, &session->change.journal, err);
 
     if (st == RSET_OK)
         rset_session_step(session, RSET_EVENT_NAME);
@@ -96,14 +89,14 @@ create_otherwise(rset_session *session, const rset_err *why, rset_err *err)
 
     if (session->config.required || session->evidence.undo.aside)
         return rset_fail(err, why->status, "%s; atomic=no creates files in place", why->text);
-    forget_shadow(session);
+    rset_session_forget_shadow(session);
     rset_placeholder_remove(&session->local);
     if (put_aside(session, &own) != RSET_OK)
         return rset_fail(err, own.status,
                          "%.480s; nor can that be put aside: %.400s; atomic=no "
                          "creates files in place",
                          why->text, own.text);
-    snprintf(session->note, sizeof session->note,
+    snprintf(session->tell.note, sizeof session->tell.note,
              "%.700s; so it was put aside, and other programs saw the new one under the name "
              "before that was protected",
              why->text);
@@ -126,17 +119,18 @@ static rset_status
 create_shadow(rset_session *session, rset_err *err)
 {
     rset_err    why = RSET_ERR_NONE;
-    rset_status st = rset_shadow_begin(&session->local, &session->evidence, &session->shadow, &why);
+    rset_status st =
+        rset_shadow_begin(&session->local, &session->evidence, &session->shadow.name, &why);
 
     if (st == RSET_OK &&
-        asprintf(&session->shadow_path, "%s/%s", session->dir_path, session->shadow) < 0) {
-        session->shadow_path = NULL;
+        asprintf(&session->shadow.path, "%s/%s", session->dir_path, session->shadow.name) < 0) {
+        session->shadow.path = NULL;
         st = rset_fail(&why, RSET_NOMEM, "%s: no memory to create it", session->path);
     }
     if (st == RSET_OK && session->how.found == RSET_MISSING)
         st = rset_placeholder_make(&session->local, &why);
     else if (st == RSET_OK)
-        st = rset_shadow_make(&session->local, session->shadow, &why);
+        st = rset_shadow_make(&session->local, session->shadow.name, &why);
     if (st != RSET_OK)
         return create_otherwise(session, &why, err);
     rset_session_step(session, RSET_EVENT_SHADOW);
@@ -150,10 +144,13 @@ rset_session_begin_creation(rset_session *session, rset_err *err)
     bool        one = true;
     rset_status st = loses ? count_names(session, &one, err) : RSET_OK;
 
-    session->was_refused = rset_history_lost(session->path) || session->evidence.refused;
-    session->lacks = session->how.found == RSET_MISSING && !session->evidence.any;
+    if (rset_history_lost(session->path) || session->evidence.refused)
+        session->over = RSET_OVER_REFUSED;
+    else if (session->how.found == RSET_MISSING && !session->evidence.any)
+        session->over = RSET_OVER_NOTHING;
     if (st == RSET_OK && (!loses || !one))
-        st = session->was_refused ? create_after_loss(session, err) : create_first(session, err);
+        st = session->over == RSET_OVER_REFUSED ? create_after_loss(session, err)
+                                                : create_first(session, err);
     else if (st == RSET_OK)
         st = session->how.link ? create_aside(session, err) : create_shadow(session, err);
     if (st == RSET_OK) {
@@ -169,7 +166,7 @@ rset_session_create_aside(rset_session *session, rset_err *err)
     rset_local shadow = session->local;
     rset_err   why = RSET_ERR_NONE;
 
-    shadow.shadow = session->shadow;
+    shadow.shadow = session->shadow.name;
     rset_shadow_drop(&shadow);
     (void)rset_fail(&why, RSET_IO,
                     "%s: the new file could not be created beside the old one, which stays until "
@@ -185,9 +182,9 @@ rset_status
 rset_session_created(rset_session *session, const rset_identity *is, rset_err *err)
 {
     session->is = *is;
-    if (session->shadow == NULL)
+    if (session->shadow.name == NULL)
         return RSET_OK;
-    return rset_shadow_guard(&session->local, session->shadow, &session->guard, err);
+    return rset_shadow_guard(&session->local, session->shadow.name, &session->shadow.guard, err);
 }
 
 /* Others shall see the file under its name from now on. It goes on changing: it is not closed. */
@@ -197,24 +194,19 @@ rset_session_show(rset_session *session, rset_err *err)
     rset_journal *aside = NULL;
     rset_status   st;
 
-    if (session->shadow == NULL)
+    if (session->shadow.name == NULL)
         return RSET_OK;
-    session->local.shadow = session->shadow;
+    session->local.shadow = session->shadow.name;
     st = rset_shadow_settle(&session->local, &session->evidence, false, &aside, err);
     rset_journal_leave(aside);
-    rset_file_close(session->guard, NULL);
-    session->guard = NULL;
-    session->local.shadow = NULL;
-    free(session->shadow);
-    free(session->shadow_path);
-    session->shadow = session->shadow_path = NULL;
+    rset_session_forget_shadow(session);
     rset_session_step(session, RSET_EVENT_NAME);
     rset_evidence_free(&session->evidence); /* of no use any more, whatever became of it */
     if (st == RSET_OK)
         st = rset_session_survey(session, err);
     if (st == RSET_OK)
         st = rset_journal_begin(&session->local, &session->evidence, RSET_KEEP_OLD,
-                                &session->journal, err);
+                                &session->change.journal, err);
     return st;
 }
 
@@ -226,10 +218,10 @@ undo_creation(rset_session *session)
 {
     rset_local shadow = session->local;
 
-    shadow.shadow = session->shadow;
-    rset_journal_leave(session->journal);
-    session->journal = NULL;
-    if (session->shadow != NULL)
+    shadow.shadow = session->shadow.name;
+    rset_journal_leave(session->change.journal);
+    session->change.journal = NULL;
+    if (session->shadow.name != NULL)
         rset_shadow_drop(&shadow);
     else if (session->dir != NULL && session->evidence.has_header)
         rset_aside_undo(&session->local);
@@ -255,7 +247,7 @@ rset_session_abandon(rset_session *session)
     if (session != NULL && rset_session_is_new(session) && !rset_session_is_inherited(session)) {
         undo_creation(session);
         rset_history_closed(session->path, NULL);
-        if (session->team != NULL && !session->behind)
+        if (session->team != NULL)
             announce(session->team, &session->config, &session->kind, session->path);
     }
     rset_session_free(session);

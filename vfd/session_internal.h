@@ -40,6 +40,57 @@ typedef struct rset_session_ended {
     bool     others_have; /* one that has come does, protected */
 } rset_session_ended;
 
+/* With whom it was opened. */
+typedef enum rset_company {
+    RSET_COMPANY_NONE, /* nobody has to come when it is closed */
+    RSET_COMPANY_ALL,  /* with all ranks, all to change theirs */
+    RSET_COMPANY_ABSENT /* the others have not come: whether their files are of the same generation is not known */
+} rset_company;
+
+/* What the content builds on: what was opened, or committed since. */
+typedef struct rset_basis {
+    rset_company    company;
+    uint64_t        generation; /* of all ranks, with RSET_COMPANY_ALL; 0: none */
+    rset_content_is content;
+} rset_basis;
+
+/* What the program has done with it since then. */
+typedef struct rset_change {
+    uint64_t      bytes;       /* that were changed */
+    rset_journal *journal;     /* of a file that changes in place */
+    rset_err      no_way_back; /* not RSET_OK: what is changed now cannot be rolled back */
+    struct stat   left;  /* the file as the program has left it, closed or not; zeros: not known */
+    char         *label; /* that the next commit gets; NULL: none */
+} rset_change;
+
+/* A new file that is written in the place of the old one, in its directory. */
+typedef struct rset_new_file {
+    char      *name;  /* NULL: there is none */
+    char      *path;  /* the same with the directory, as it was created */
+    rset_file *guard; /* held while it is written */
+} rset_new_file;
+
+/* An older generation that was opened instead of the newest (fallback=). */
+typedef struct rset_instead {
+    unsigned         back;        /* so many generations older it is; 0: none was */
+    rset_generations generations; /* of all ranks; known once one was looked for */
+    rset_err         why;         /* then: why the newest cannot be had */
+    char            *name, *path; /* name of the newest; path of what was opened */
+} rset_instead;
+
+/* What it was created over. */
+typedef enum rset_over {
+    RSET_OVER_ANY,
+    RSET_OVER_NOTHING, /* nothing was there */
+    RSET_OVER_REFUSED  /* what was there could not be opened before, as this rank knows */
+} rset_over;
+
+/* What the user has not been told yet. */
+typedef struct rset_to_tell {
+    char            note[RSET_ERR_TEXT]; /* at close, once */
+    const rset_err *at_once;             /* by the call that is under way; NULL: nothing */
+} rset_to_tell;
+
 struct rset_session {
     rset_config        config;
     pid_t              process; /* that opened it */
@@ -59,44 +110,23 @@ struct rset_session {
     bool       root;    /* a file of one rank (root=) */
     rset_team *others;  /* of such a file: who get replicas of it; NULL: nobody who can be asked */
     rset_err
-                verdict; /* what came of the first use; before, what failed when it was opened: to be told to all then */
-    rset_opened opened; /* what the first use did */
-    bool        met;    /* with all other ranks, all opening for update */
-    uint64_t
-        opened_generation; /* then: the one that all of them have opened, or committed since; 0: none */
-    bool
-        blind; /* opened without the other ranks: whether theirs are of the same generation is not known */
-    rset_content_is content_is; /* when it was opened, or committed since */
-    uint64_t        changed_bytes;
-
-    bool was_refused; /* created over what could not be opened before, as this rank knows */
-    bool lacks;       /* created where nothing was */
-
-    rset_journal *journal; /* of a file that changes in place */
-    rset_journal *next;    /* and of a commit in the background: of what it was when that began */
+                  verdict; /* what came of the first use; before, what failed when it was opened: to be told to all then */
+    rset_opened   opened; /* what the first use did */
+    rset_basis    basis;
+    rset_change   change;
+    rset_over     over;
+    rset_journal *next; /* and of a commit in the background: of what it was when that began */
     struct rset_session *
         part; /* which is this one's to make; the state is of since then. NULL: none is under way */
-    char *shadow; /* name of a new file that is written in the place of the old one, in `dir` */
-    char *shadow_path;           /* the same with the directory, as it was created */
-    rset_file         *guard;    /* held while it is written */
+    rset_new_file      shadow;
     rset_file         *use;      /* claim: it is open to be changed; NULL: nothing to claim */
     bool               external; /* it has raw data in files that nobody protects (external.h) */
     rset_session_ended ended;
-    bool               behind; /* its end, or commit, is left to the background */
-    bool               has_left;
-    struct stat        left; /* then: the file as the program has left it, closed or not */
     void *comm; /* where config.comm points to when the session is another thread's; owned */
     unsigned char *verified; /* one bit per block of the file that was verified; NULL: all are */
-    unsigned fallen; /* so many generations older than the newest is what was opened (fallback=) */
-    rset_generations generations; /* of all ranks; known once one was looked for */
-    rset_err         refused;     /* then: why the newest cannot be had */
-    bool       doubted; /* or that is there, and nobody can tell whether it is what was protected */
-    char      *recorded, *older_path; /* name of the file itself; path of what was opened instead */
-    char       note[RSET_ERR_TEXT];   /* to be said at close, once */
-    rset_err   no_way_back;           /* not RSET_OK: what is changed now cannot be rolled back */
-    bool       to_be_said;            /* that, at once */
-    char      *label;                 /* that the next commit gets; NULL: none */
-    rset_stats cost;                  /* of the piece of work under way */
+    rset_instead   older;
+    rset_to_tell   tell;
+    rset_stats     cost; /* of the piece of work under way */
 };
 
 /* ---- session_states.c ---- */
@@ -123,6 +153,12 @@ rset_status rset_session_say_used(rset_session *session, rset_err *err);
 /* Is what lies under its name, or that of its shadow file, what the program has left there (rset_session_left)? True where that is
  * not known, or nothing has changed, or the program goes on to change it. Local. */
 bool rset_session_is_as_left(const rset_session *session);
+
+/* What has changed since it was opened, or committed, is of the past: it was committed. Local. */
+void rset_session_end_changes(rset_session *session);
+
+/* The new file beside the old one is none any more: it has the name, or is gone. Local. */
+void rset_session_forget_shadow(rset_session *session);
 
 /* Is it a generation that is kept beside a newer one? Local. */
 bool rset_session_is_older(const rset_session *session);
@@ -158,8 +194,8 @@ rset_did rset_session_did(const rset_outcome *outcome);
 void rset_session_note_opened(rset_session *session);
 
 /* A piece of work of the session is over, which began with rset_phases_begin: what it has cost goes to the figures of
- * this process. `background`: the program did not wait for it. Local. */
-void rset_session_spent(rset_session *session, rset_phase_scope *scope, bool background);
+ * this process. Local. */
+void rset_session_spent(rset_session *session, rset_phase_scope *scope);
 
 /* Is it a file of one rank that is opened together with all ranks? Otherwise it is as if there were no others. Local. */
 bool rset_session_is_shared_root(const rset_session *session);
@@ -212,7 +248,7 @@ enum {
     RSET_BIT_PREPARED = 4,    /* an older commit is prepared, and perhaps decided */
     RSET_BIT_INCOMPLETE = 8,  /* it could not be written completely */
     RSET_BIT_DISTRUSTED = 32, /* damage was found in its redundancy */
-    RSET_BIT_BLIND = 16,      /* opened without the others, then changed in place */
+    RSET_BIT_APART = 16,      /* opened without the others, then changed in place */
     RSET_BIT_WRITER = 64,     /* to open: it is going to be changed */
     RSET_BIT_NEWEST = 128,    /* and no older generation is wanted instead (fallback=no) */
     RSET_BIT_REFUSED = 256,   /* created over what could not be opened before */

@@ -88,7 +88,7 @@ rset_session_gather(rset_session *session)
         rset_team_gather(session->team, &session->config, &p, &ended->known, &ended->why);
     ended->told = p.told;
     ended->others_have = p.protected_;
-    rset_session_spent(session, &scope, false);
+    rset_session_spent(session, &scope);
     return ended->why.status == RSET_OK;
 }
 
@@ -149,7 +149,7 @@ rset_session_meet(rset_session *session, rset_proposal *p, rset_agreed *a, rset_
     if (st != RSET_OK)
         return rset_fail(err, st, "%s: %s%s", session->path, why.text, advice(session));
     if (rset_team_is_back(session->team))
-        snprintf(session->note, sizeof session->note,
+        snprintf(session->tell.note, sizeof session->tell.note,
                  "%s: all ranks are there again after some had given up waiting for another one; "
                  "files are protected from now on",
                  session->path);
@@ -173,8 +173,8 @@ rset_session_is_distrusted(const rset_session *session)
 static bool
 builds_on(const rset_session *session)
 {
-    return session->content_is != RSET_CONTENT_IS_UNKNOWN &&
-           (!rset_session_is_changed(session) || session->journal != NULL ||
+    return session->basis.content != RSET_CONTENT_IS_UNKNOWN &&
+           (!rset_session_is_changed(session) || session->change.journal != NULL ||
             session->local.next != NULL);
 }
 
@@ -182,13 +182,13 @@ builds_on(const rset_session *session)
 static rset_status
 follow_shadow(rset_session *session, rset_err *err)
 {
-    if (session->shadow == NULL)
+    if (session->shadow.name == NULL)
         return RSET_OK;
-    session->local.shadow = session->shadow;
-    free(session->shadow_path);
-    if (asprintf(&session->shadow_path, "%s/%s", session->dir_path, session->shadow) >= 0)
+    session->local.shadow = session->shadow.name;
+    free(session->shadow.path);
+    if (asprintf(&session->shadow.path, "%s/%s", session->dir_path, session->shadow.name) >= 0)
         return RSET_OK;
-    session->shadow_path = NULL;
+    session->shadow.path = NULL;
     return rset_fail(err, RSET_NOMEM, "%s: no memory for a name", session->path);
 }
 
@@ -225,12 +225,12 @@ rset_session_protection(rset_session *session, const rset_agreed *a, rset_stamp_
 
     if (st != RSET_OK)
         return st;
-    says = team->comm->rank == 0 && session->note[0] == '\0' && !layout->told;
+    says = team->comm->rank == 0 && session->tell.note[0] == '\0' && !layout->told;
     *out = (rset_protect_args){.world = team->comm,
                                .set = &layout->set,
                                .ranks = layout->ranks,
                                .local = &session->local,
-                               .shadow = &session->shadow,
+                               .shadow = &session->shadow.name,
                                .desc = layout->desc,
                                .extra = true,
                                .host = team->host,
@@ -239,11 +239,11 @@ rset_session_protection(rset_session *session, const rset_agreed *a, rset_stamp_
         out->before = rset_layout_for_all(layout, err);
     note = rset_layout_tell(layout); /* unless that was an error */
     if (says && note[0] != '\0')
-        snprintf(session->note, sizeof session->note, "%s", note);
+        snprintf(session->tell.note, sizeof session->tell.note, "%s", note);
     else if (says)
-        out->storage = session->note;
+        out->storage = session->tell.note;
     out->desc.generation = rset_session_next_generation(session, a);
-    rset_stamp_now(session->config.job, session->label, stamp);
+    rset_stamp_now(session->config.job, session->change.label, stamp);
     stamp->since = begun_with(session, out->desc.generation);
     return RSET_OK;
 }
@@ -255,7 +255,7 @@ rset_session_note_protected(rset_session *session, const rset_desc *desc)
         rset_pending_note(session->others, &session->config, session->path, desc->generation);
     if (session->root)
         rset_moment_heard_generation(desc->generation);
-    session->opened_generation = desc->generation;
+    session->basis.generation = desc->generation;
     rset_ours_note(desc->generation);
     rset_session_count(session, rset_desc_is_left_over(desc) ? RSET_COUNT_UNPROTECTED
                                                              : RSET_COUNT_PROTECTED);
@@ -275,7 +275,7 @@ note_aside(const rset_ending *e, uint64_t now)
         snprintf(names, sizeof names, "%016" PRIx64, was);
         snprintf(number, sizeof number, "as generation %" PRIu64, rset_generation_commits(was));
     }
-    snprintf(session->note, sizeof session->note,
+    snprintf(session->tell.note, sizeof session->tell.note,
              "%s: what was protected %s could not be had when new files were created, and was put "
              "aside on each rank that has it, as %s.redset.%s.lost*; the commit after generation "
              "%" PRIu64 " removes it; when what was lost of it is back, h5redset restore makes it "
@@ -317,9 +317,9 @@ rset_sessions_encode(rset_ending *of, int n, const rset_agreed *a, rset_status b
         args[i].before = RSET_OK;
         args[i].evidence = builds_on(session) ? &session->evidence : NULL;
         args[i].changed_out = &changed;
-        args[i].journal = session->journal;
-        args[i].verified = session->content_is == RSET_CONTENT_IS_VERIFIED;
-        args[i].left = session->has_left ? &session->left : NULL;
+        args[i].journal = session->change.journal;
+        args[i].verified = session->basis.content == RSET_CONTENT_IS_VERIFIED;
+        args[i].left = session->change.left.st_ino != 0 ? &session->change.left : NULL;
         args[i].keep = session->config.keep;
         args[i].aside = of[i].put_aside;
         args[i].aside_before = session->evidence.nlost > 0;
@@ -345,7 +345,7 @@ rset_sessions_encode(rset_ending *of, int n, const rset_agreed *a, rset_status b
         else
             (void)follow_shadow(session, err);
         if (unkept[i].status != RSET_OK)
-            snprintf(session->note, sizeof session->note, "%s", unkept[i].text);
+            snprintf(session->tell.note, sizeof session->tell.note, "%s", unkept[i].text);
     }
     return st;
 }

@@ -17,7 +17,7 @@ resolve_without(rset_session *session, const rset_err *own, const rset_err *why,
 {
     const rset_status alone = own->status;
 
-    session->blind = true;
+    session->basis.company = RSET_COMPANY_ABSENT;
     if (session->config.required && alone == RSET_OK && !known &&
         rset_evidence_asks(&session->evidence))
         return rset_fail(err, why->status, "%s", why->text);
@@ -33,9 +33,9 @@ resolve_without(rset_session *session, const rset_err *own, const rset_err *why,
     if (alone != RSET_OK)
         return rset_fail(err, alone, "%s; and the other ranks were not there to help: %s",
                          own->text, why->text);
-    if (session->note[0] == '\0' && !told && rset_evidence_asks(&session->evidence))
-        snprintf(session->note, sizeof session->note, "opened without the other ranks: %.900s",
-                 why->text);
+    if (session->tell.note[0] == '\0' && !told && rset_evidence_asks(&session->evidence))
+        snprintf(session->tell.note, sizeof session->tell.note,
+                 "opened without the other ranks: %.900s", why->text);
     return RSET_OK;
 }
 
@@ -74,7 +74,7 @@ verify_when_read(rset_session *session, rset_err *err)
 static rset_content
 content_wanted(const rset_session *session, bool reads)
 {
-    if (session->fallen > 0 && !reads)
+    if (session->older.back > 0 && !reads)
         return RSET_CONTENT_ALL;
     switch (session->config.verify) {
     case RSET_VERIFY_OPEN: return session->team->alone ? RSET_CONTENT_ALL : RSET_CONTENT_DATA;
@@ -171,12 +171,12 @@ static rset_status
 encode_again(rset_session *session, const rset_agreed *a, rset_err *why)
 {
     const rset_evidence *ev = &session->evidence;
-    char                *own = session->label;
+    char                *own = session->change.label;
     rset_status          st;
 
-    session->label = ev->has_header ? ev->header.infos[0].stamp.label : NULL;
+    session->change.label = ev->has_header ? ev->header.infos[0].stamp.label : NULL;
     st = rset_sessions_encode(&(rset_ending){.session = session}, 1, a, RSET_OK, why);
-    session->label = own;
+    session->change.label = own;
     return st;
 }
 
@@ -195,10 +195,11 @@ note_refusal(rset_session *session, rset_status st, rset_reason reason)
     session->evidence.refused = st != RSET_OK;
 }
 
-/* Where all is in order there is nothing left that could fail on one rank, and nothing to agree on. */
+/* Where all is in order there is nothing left that could fail on one rank, and nothing to agree on. *doubted_out: with RSET_LOST, it
+ * is there, and nobody can tell whether it is what was protected. */
 static rset_status
 recover(rset_session *session, const rset_agreed *a, rset_status before, const rset_lower *lower,
-        rset_err *err)
+        bool *doubted_out, rset_err *err)
 {
     const rset_team       *team = session->team;
     rset_recover_args      args = {.world = team->comm,
@@ -231,7 +232,7 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
     args.search = search.dirs;
     rset_long_rebuild_begin(&rebuild, team->host);
     args.watch = &rebuild.watch;
-    args.use = session->fallen == 0 ? &use : NULL;
+    args.use = session->older.back == 0 ? &use : NULL;
     if (before == RSET_OK)
         args.before = verify_when_read(session, err);
     session->evidence.distrusted =
@@ -239,10 +240,10 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
     st = rset_recover(&args, &outcome, err);
     rset_long_rebuild_end(&rebuild, st);
     note_refusal(session, st, outcome.reason);
-    session->met = session->met && st == RSET_OK;
-    if (session->fallen == 0)
-        session->doubted = st == RSET_LOST && outcome.reason == RSET_REASON_UNVERIFIABLE;
-    session->opened_generation = outcome.generation;
+    if (st != RSET_OK)
+        session->basis.company = RSET_COMPANY_NONE;
+    *doubted_out = outcome.reason == RSET_REASON_UNVERIFIABLE;
+    session->basis.generation = outcome.generation;
     if (st == RSET_ABSENT && outcome.never &&
         session->how.found == RSET_FOUND) { /* on all ranks: as if nobody had asked */
         *err = RSET_ERR_NONE;
@@ -253,14 +254,14 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
     verified = session->evidence.data;
     if (outcome.apart && a->reads)
         rset_rendezvous_read_apart(team->rendezvous, &session->kind);
-    if (session->fallen > 0 && !a->reads && !outcome.protected_ && !outcome.reprotect)
+    if (session->older.back > 0 && !a->reads && !outcome.protected_ && !outcome.reprotect)
         return rset_fail(err, RSET_LOST, "%.900s", outcome.note);
     again = outcome.reprotect && !outcome.readonly && !rset_session_is_older(session) &&
             encode_again(session, a, &why) == RSET_OK;
     rset_session_tell_outcome(session, &outcome, again, team->comm->rank == 0);
-    session->content_is = !outcome.protected_                 ? RSET_CONTENT_IS_UNKNOWN
-                          : args.content == RSET_CONTENT_NONE ? RSET_CONTENT_IS_PROTECTED
-                                                              : RSET_CONTENT_IS_VERIFIED;
+    session->basis.content = !outcome.protected_                 ? RSET_CONTENT_IS_UNKNOWN
+                             : args.content == RSET_CONTENT_NONE ? RSET_CONTENT_IS_PROTECTED
+                                                                 : RSET_CONTENT_IS_VERIFIED;
     rset_session_count_outcome(session, &outcome);
     verify_behind(session, &outcome);
     session->opened.did = rset_session_did(&outcome);
@@ -268,39 +269,43 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
         take_opened(session, &restored.sum);
         return RSET_OK;
     }
-    return outcome.acted && session->fallen == 0
+    return outcome.acted && session->older.back == 0
                ? begin_use_together(session, &verified, lower, err)
                : RSET_OK;
 }
 
+/* What there is of a generation. */
+typedef enum had { HAD, DOUBTED, GONE } had;
+
 /* Of one rank. */
 static rset_status
-recover_root(rset_session *session, rset_status before, const rset_lower *lower, bool *gone_out,
+recover_root(rset_session *session, rset_status before, const rset_lower *lower, had *had_out,
              rset_err *err)
 {
     rset_did_root did;
     rset_status   st = rset_session_recover_root(session, before, &did, err);
 
-    *gone_out = st == RSET_LOST && did.gone;
+    *had_out = st == RSET_LOST && did.gone ? GONE : HAD;
     if (st != RSET_OK)
         return st;
     session->opened.did = did.replaced ? RSET_DID_REBUILD : RSET_DID_NOTHING;
-    return did.acted && session->fallen == 0
+    return did.acted && session->older.back == 0
                ? begin_use_together(session, &did.verified, lower, err)
                : RSET_OK;
 }
 
-/* *gone_out: it cannot be had, on any rank. */
+/* *had_out: the same on all ranks. */
 static rset_status
 recover_one(rset_session *session, const rset_agreed *a, rset_status before,
-            const rset_lower *lower, bool *gone_out, rset_err *err)
+            const rset_lower *lower, had *had_out, rset_err *err)
 {
+    bool        doubted;
     rset_status st;
 
     if (rset_session_is_shared_root(session))
-        return recover_root(session, before, lower, gone_out, err);
-    st = recover(session, a, before, lower, err);
-    *gone_out = st == RSET_LOST;
+        return recover_root(session, before, lower, had_out, err);
+    st = recover(session, a, before, lower, &doubted, err);
+    *had_out = st != RSET_LOST ? HAD : doubted ? DOUBTED : GONE;
     return st;
 }
 
@@ -309,11 +314,11 @@ static rset_status
 recover_doubted(rset_session *session, const rset_agreed *a, const rset_lower *lower, rset_err *err)
 {
     rset_agreed newest = *a;
-    bool        gone;
+    had         ignored;
     rset_status st = rset_session_rise_again(session, err);
 
     newest.fallback = false;
-    return recover_one(session, &newest, st, lower, &gone, err);
+    return recover_one(session, &newest, st, lower, &ignored, err);
 }
 
 /* The newest generation, or where that cannot be had one that can; that becomes the newest before it changes. */
@@ -323,23 +328,25 @@ recover_any(rset_session *session, const rset_agreed *a, rset_status before,
 {
     const rset_team    *team = session->team;
     const rset_identity any = {0};
-    const bool          met = session->met;
-    bool                gone;
-    rset_status         st = recover_one(session, a, before, lower, &gone, err);
+    const rset_company  company = session->basis.company;
+    had                 newest, any_had;
+    rset_status         st = recover_one(session, a, before, lower, &newest, err);
 
-    while (gone && (st = rset_session_fall_back(session, err)) == RSET_OK)
-        st = recover_one(session, a, before, lower, &gone, err);
-    if (gone && session->doubted && !session->config.required) {
-        session->met = met;
+    any_had = newest;
+    while (any_had != HAD && (st = rset_session_fall_back(session, err)) == RSET_OK)
+        st = recover_one(session, a, before, lower, &any_had, err);
+    if (any_had != HAD && newest == DOUBTED && !session->config.required) {
+        session->basis.company = company;
         return recover_doubted(session, a, lower, err);
     }
-    if (st != RSET_OK || session->fallen == 0)
+    if (st != RSET_OK || session->older.back == 0)
         return st;
     if (!a->reads)
         st = rset_session_restore(session, a, err);
-    session->met = session->met && st == RSET_OK;
-    if (st != RSET_OK)
+    if (st != RSET_OK) {
+        session->basis.company = RSET_COMPANY_NONE;
         return st;
+    }
     if (team->comm->rank == 0)
         rset_session_say_fallen(session);
     return begin_use_together(session, &any, lower, err);
@@ -374,9 +381,10 @@ is_opened_by_itself(rset_session *session)
                            team->ranks) ||
         verify_when_read(session, &ignored) != RSET_OK)
         return false;
-    session->met = session->how.mode == RSET_OPEN_UPDATE;
-    session->opened_generation = whole.generation;
-    session->content_is =
+    session->basis.company =
+        session->how.mode == RSET_OPEN_UPDATE ? RSET_COMPANY_ALL : RSET_COMPANY_NONE;
+    session->basis.generation = whole.generation;
+    session->basis.content =
         content != RSET_CONTENT_NONE ? RSET_CONTENT_IS_VERIFIED : RSET_CONTENT_IS_PROTECTED;
     session->opened.did = rset_session_did(&whole);
     rset_session_count_outcome(session, &whole);
@@ -465,7 +473,8 @@ rset_session_resolve_parallel(rset_session *session, rset_status own, const rset
     a.fallback = (p.bits & RSET_BIT_NEWEST) == 0;
     a.reads = p.reads &&
               (p.bits & RSET_BIT_WRITER) == 0; /* who opens a file of one rank counts no step */
-    session->met = (p.bits & RSET_BIT_READER) == 0; /* readers have nothing to say at close */
+    if ((p.bits & RSET_BIT_READER) == 0)       /* readers have nothing to say at close */
+        session->basis.company = RSET_COMPANY_ALL;
     st = own == RSET_OK ? make_room(session, &made, err) : own;
     st = recover_any(session, &a, st, lower, err);
     if (made != NULL && st != RSET_OK) {

@@ -24,15 +24,15 @@ unchanged_after_all(rset_session *session)
 
     if (!rset_session_is_update(session) || !ev->has_header || !ev->is_void ||
         ev->undo.there || /* it had changed before */
-        session->changed_bytes > RSET_SMALL_CHANGE || !ev->header.infos[0].files[0].has_sums)
+        session->change.bytes > RSET_SMALL_CHANGE || !ev->header.infos[0].files[0].has_sums)
         return false;
     (void)rset_is_as_recorded(&session->local, &ev->header.infos[0], &same, &ignored);
     if (!same || rset_set_void(session->dir, &session->evidence, false, &ignored) != RSET_OK ||
         rset_undo_remove(session->dir, session->prefix, &(rset_undo){.rotten = true}, &ignored) !=
             RSET_OK)
         return false;
-    rset_journal_leave(session->journal);
-    session->journal = NULL;
+    rset_journal_leave(session->change.journal);
+    session->change.journal = NULL;
     return true;
 }
 
@@ -99,16 +99,18 @@ finish_older(rset_session *session, rset_status before, rset_err *err)
 static void
 say_base(const rset_session *session, rset_proposal *p)
 {
-    if (!rset_session_is_new(session) && (session->met || rset_session_is_changed(session)))
-        p->least_base = p->most_base = session->met ? session->opened_generation
-                                                    : rset_evidence_generation(&session->evidence);
+    const bool met = session->basis.company == RSET_COMPANY_ALL;
+
+    if (!rset_session_is_new(session) && (met || rset_session_is_changed(session)))
+        p->least_base = p->most_base =
+            met ? session->basis.generation : rset_evidence_generation(&session->evidence);
 }
 
 /* May what all have closed be protected as one? */
 static rset_status
 may_be_sealed(const rset_session *session, const rset_proposal *p, rset_err *err)
 {
-    if ((p->bits & RSET_BIT_BLIND) != 0)
+    if ((p->bits & RSET_BIT_APART) != 0)
         return rset_fail(
             err, RSET_PEER,
             "%s: a rank had opened its file without the others, and nobody knows "
@@ -140,7 +142,7 @@ repair_redundancy(rset_session *session, rset_status before, rset_err *err)
         return st;
     rset_scrub_forget(session->dir_path, session->base);
     if (outcome.note[0] != '\0' && session->team->comm->rank == 0)
-        snprintf(session->note, sizeof session->note, "%s", outcome.note);
+        snprintf(session->tell.note, sizeof session->tell.note, "%s", outcome.note);
     return RSET_OK;
 }
 
@@ -152,7 +154,8 @@ say_replaced(const rset_session *session)
 
     if (!rset_session_is_new(session))
         return 0;
-    return (session->was_refused ? RSET_BIT_REFUSED : 0) | (session->lacks ? RSET_BIT_LACKS : 0) |
+    return (session->over == RSET_OVER_REFUSED ? RSET_BIT_REFUSED : 0) |
+           (session->over == RSET_OVER_NOTHING ? RSET_BIT_LACKS : 0) |
            (ev->has_header && ev->header.infos[0].desc.ranks == session->team->ranks ? RSET_BIT_HAS
                                                                                      : 0);
 }
@@ -177,7 +180,9 @@ meet_to_close(rset_ending *e, rset_status before, rset_err *why)
               (before != RSET_OK ? RSET_BIT_INCOMPLETE : 0) |
               (session->evidence.next_name != NULL ? RSET_BIT_PREPARED : 0) |
               (rset_session_is_distrusted(session) ? RSET_BIT_DISTRUSTED : 0) |
-              (session->blind && !rset_session_is_new(session) ? RSET_BIT_BLIND : 0) |
+              (session->basis.company == RSET_COMPANY_ABSENT && !rset_session_is_new(session)
+                   ? RSET_BIT_APART
+                   : 0) |
               (session->external ? RSET_BIT_EXTERNAL : 0) | say_replaced(session) |
               rset_anew_bits(session);
     say_base(session, p);
@@ -211,8 +216,8 @@ meet(rset_ending *e, int mates, rset_status *before, rset_err *err)
     }
     st = meet_to_close(e, *before, &why);
     if (st == RSET_OK && (e->p.bits & RSET_BIT_DISTRUSTED) != 0 &&
-        session->content_is == RSET_CONTENT_IS_VERIFIED)
-        session->content_is = RSET_CONTENT_IS_PROTECTED;
+        session->basis.content == RSET_CONTENT_IS_VERIFIED)
+        session->basis.content = RSET_CONTENT_IS_PROTECTED;
     if (st == RSET_OK && (e->p.bits & RSET_BIT_EXTERNAL) != 0 && session->team->comm->rank == 0)
         rset_external_note(session->path, session->external);
     return st == RSET_OK ? RSET_OK : rset_fail(err, st, "%s", why.text);
@@ -305,7 +310,7 @@ rset_sessions_protect(rset_ending *of, int n, rset_err *err)
     const rset_status st = protect(of, n, &bits, err);
 
     if ((bits & RSET_TEAM_PENDING) != 0)
-        rset_pending_copy(first->team, &first->config, first->note);
+        rset_pending_copy(first->team, &first->config, first->tell.note);
     if (st != RSET_OK)
         rset_team_stay(first->team);
     return st;

@@ -18,9 +18,9 @@ rset_session_recorded_nearby(const rset_session *session)
     return session->dir != NULL && rset_recorded_nearby(&args);
 }
 
-/* `falls`: what nobody can verify is refused, for an older generation. */
+/* `falls`: what nobody can verify is refused, for an older generation; *doubted_out: so it was. */
 static rset_status
-recover(rset_session *session, rset_content content, bool falls, rset_err *err)
+recover(rset_session *session, rset_content content, bool falls, bool *doubted_out, rset_err *err)
 {
     rset_search_list  search;
     rset_serial_args  args = rset_session_serial_args(session, &session->evidence, &search);
@@ -28,6 +28,7 @@ recover(rset_session *session, rset_content content, bool falls, rset_err *err)
     rset_outcome      outcome;
     rset_status       st;
 
+    *doubted_out = false;
     if (session->dir == NULL)
         return rset_fail(err, RSET_ABSENT, "%s: the directory is missing", session->path);
     args.content = content;
@@ -36,15 +37,16 @@ recover(rset_session *session, rset_content content, bool falls, rset_err *err)
     args.watch = &rebuild.watch;
     st = rset_recover_serial(&args, &outcome, err);
     rset_long_rebuild_end(&rebuild, st);
-    session->doubted = st == RSET_LOST && outcome.reason == RSET_REASON_UNVERIFIABLE;
+    *doubted_out = st == RSET_LOST && outcome.reason == RSET_REASON_UNVERIFIABLE;
     if (st != RSET_OK)
         return st;
     session->opened = (rset_opened){.did = rset_session_did(&outcome)};
     session->opened.concerned = session->opened.did > RSET_DID_NOTHING;
-    session->content_is = outcome.protected_ ? RSET_CONTENT_IS_PROTECTED : RSET_CONTENT_IS_UNKNOWN;
+    session->basis.content =
+        outcome.protected_ ? RSET_CONTENT_IS_PROTECTED : RSET_CONTENT_IS_UNKNOWN;
     session->opened.rebuilt = session->opened.did == RSET_DID_REBUILD;
     rset_session_count_outcome(session, &outcome);
-    snprintf(session->note, sizeof session->note, "%s", outcome.note);
+    snprintf(session->tell.note, sizeof session->tell.note, "%s", outcome.note);
     return RSET_OK;
 }
 
@@ -77,15 +79,16 @@ recover_any(rset_session *session, rset_content content, rset_err *err)
 {
     const bool falls = session->config.fallback && session->how.mode == RSET_OPEN_READ &&
                        !rset_team_has_others(session->team);
-    rset_status st = recover(session, content, falls, err);
-    const bool  doubted = session->doubted && !session->config.required;
+    bool        doubted, ignored;
+    rset_status st = recover(session, content, falls, &doubted, err);
 
     while (st == RSET_LOST && session->how.mode == RSET_OPEN_READ &&
            !rset_team_has_others(session->team) &&
            (st = rset_session_fall_back(session, err)) == RSET_OK)
-        st = recover(session, content, falls, err);
-    if (st == RSET_LOST && doubted && (st = rset_session_rise_again(session, err)) == RSET_OK)
-        st = recover(session, content, false, err);
+        st = recover(session, content, falls, &ignored, err);
+    if (st == RSET_LOST && doubted && !session->config.required &&
+        (st = rset_session_rise_again(session, err)) == RSET_OK)
+        st = recover(session, content, false, &ignored, err);
     return st;
 }
 
@@ -94,7 +97,7 @@ rset_session_resolve_serial(rset_session *session, rset_content content, rset_er
 {
     rset_status st = recover_any(session, content, err);
 
-    if (st == RSET_OK && session->fallen > 0)
+    if (st == RSET_OK && session->older.back > 0)
         rset_session_say_fallen(session);
     if (st == RSET_ABSENT && session->how.found == RSET_FOUND && !session->evidence.any) {
         *err = RSET_ERR_NONE; /* never protected, as far as this process can see */
@@ -165,11 +168,12 @@ repair(rset_session *session, const rset_lower *lower, rset_err *err)
 {
     const uint64_t opened = rset_evidence_generation(&session->evidence);
     rset_status    st = rset_session_survey(session, err);
+    bool           ignored;
 
     free(session->verified);
     session->verified = NULL;
     if (st == RSET_OK)
-        st = recover(session, RSET_CONTENT_ALL, false, err);
+        st = recover(session, RSET_CONTENT_ALL, false, &ignored, err);
     if (st == RSET_OK && rset_evidence_generation(&session->evidence) != opened)
         st = rset_fail(err, RSET_BUSY,
                        "%s: is damaged, and another process has committed it anew since it was "
@@ -204,6 +208,6 @@ rset_session_read(rset_session *session, unsigned long long off, unsigned long l
     st = check_blocks(session, lower, (size_t)(off / sums->block), last, &good, err);
     if (st == RSET_OK && !good)
         st = repair(session, lower, err);
-    rset_session_spent(session, &scope, false);
+    rset_session_spent(session, &scope);
     return st;
 }

@@ -24,6 +24,25 @@ rset_session_is_inherited(const rset_session *session)
 }
 
 void
+rset_session_end_changes(rset_session *session)
+{
+    rset_journal_leave(session->change.journal);
+    free(session->change.label);
+    session->change = (rset_change){0};
+    session->tell.at_once = NULL;
+}
+
+void
+rset_session_forget_shadow(rset_session *session)
+{
+    (void)rset_file_close(session->shadow.guard, NULL);
+    free(session->shadow.name);
+    free(session->shadow.path);
+    session->shadow = (rset_new_file){0};
+    session->local.shadow = NULL;
+}
+
+void
 rset_session_free(rset_session *session)
 {
     if (session == NULL)
@@ -33,16 +52,14 @@ rset_session_free(rset_session *session)
         rset_session_free(session->part);
         rset_journal_drop(session->next);
     }
-    rset_journal_leave(session->journal);
-    rset_file_close(session->guard, NULL);
+    rset_session_end_changes(session);
+    rset_session_forget_shadow(session);
     if (rset_session_is_inherited(session))
         rset_file_close(session->use, NULL);
     else
         rset_claim_end(session->use);
     rset_evidence_free(&session->evidence);
     rset_dir_close(session->dir);
-    free(session->shadow);
-    free(session->shadow_path);
     free(session->verified);
     free(session->path);
     free(session->known_as);
@@ -50,9 +67,8 @@ rset_session_free(rset_session *session)
     free(session->base);
     free(session->prefix);
     free(session->comm);
-    free(session->recorded);
-    free(session->older_path);
-    free(session->label);
+    free(session->older.name);
+    free(session->older.path);
     free(session);
 }
 
@@ -106,7 +122,7 @@ rset_session_count_outcome(rset_session *session, const rset_outcome *outcome)
 {
     if (outcome->replaced && outcome->action == RSET_ACTION_REBUILD)
         rset_session_count(session, RSET_COUNT_REBUILT);
-    else if (session->content_is == RSET_CONTENT_IS_VERIFIED)
+    else if (session->basis.content == RSET_CONTENT_IS_VERIFIED)
         rset_session_count(session, RSET_COUNT_VERIFIED);
 }
 
@@ -135,10 +151,10 @@ note_generation(rset_session *session)
     opened->generation = rset_evidence_generation(ev);
     opened->time = ev->has_header ? ev->header.infos[0].stamp.time : 0;
     snprintf(opened->label, sizeof opened->label, "%s", label != NULL ? label : "");
-    if (session->fallen == 0)
+    if (session->older.back == 0)
         return;
     opened->did = RSET_DID_FALL_BACK;
-    opened->generation = session->generations.at[session->fallen];
+    opened->generation = session->older.generations.at[session->older.back];
     opened->concerned = session->team != NULL ? (uint64_t)session->team->ranks : 1;
 }
 
@@ -158,11 +174,11 @@ rset_session_note_opened(rset_session *session)
 }
 
 void
-rset_session_spent(rset_session *session, rset_phase_scope *scope, bool background)
+rset_session_spent(rset_session *session, rset_phase_scope *scope)
 {
     rset_phases_end(scope);
     rset_phases_add(&session->cost.spent, &scope->spent);
-    if (background)
+    if (rset_background_is_here()) /* the program does not wait */
         session->cost.background += rset_phases_total(&scope->spent);
     rset_stats_add(rset_team_place(session->team), session->kind.text, &session->cost);
     session->cost = (rset_stats){0};
@@ -186,7 +202,7 @@ bool
 rset_session_needs_others(const rset_session *session)
 {
     return rset_session_is_in_use(session) && session->how.mode != RSET_OPEN_READ &&
-           (rset_session_is_changed(session) || session->met);
+           (rset_session_is_changed(session) || session->basis.company == RSET_COMPANY_ALL);
 }
 
 bool
@@ -198,13 +214,13 @@ rset_session_is_older(const rset_session *session)
 const char *
 rset_session_at(const rset_session *session)
 {
-    return session->shadow_path != NULL ? session->shadow_path : session->path;
+    return session->shadow.path != NULL ? session->shadow.path : session->path;
 }
 
 const char *
 rset_session_older(const rset_session *session)
 {
-    return session->older_path;
+    return session->older.path;
 }
 
 bool
@@ -263,8 +279,8 @@ rset_session_label(rset_session *session, const char *text, rset_err *err)
     label = strdup(text);
     if (label == NULL)
         return rset_fail(err, RSET_NOMEM, "%s: no memory for a label", session->path);
-    free(session->label);
-    session->label = label;
+    free(session->change.label);
+    session->change.label = label;
     return RSET_OK;
 }
 
@@ -281,8 +297,7 @@ rset_session_say_used(rset_session *session, rset_err *err)
 void
 rset_session_left(rset_session *session, const struct stat *left)
 {
-    session->left = *left;
-    session->has_left = true;
+    session->change.left = *left;
 }
 
 void
@@ -294,10 +309,10 @@ rset_session_has_external(rset_session *session)
 bool
 rset_session_is_as_left(const rset_session *session)
 {
-    const struct stat *then = &session->left;
+    const struct stat *then = &session->change.left;
     struct stat        now;
 
-    return !session->has_left || !rset_session_is_changed(session) || session->local.next != NULL ||
+    return then->st_ino == 0 || !rset_session_is_changed(session) || session->local.next != NULL ||
            (stat(rset_session_at(session), &now) == 0 && now.st_dev == then->st_dev &&
             now.st_ino == then->st_ino && now.st_size == then->st_size &&
             now.st_mtim.tv_sec == then->st_mtim.tv_sec &&

@@ -30,7 +30,7 @@ tell_changed(rset_session *session, const rset_outcome *outcome)
     if (!outcome->replaced || !outcome->altered.any || outcome->aside == 0)
         return false;
     rset_put_aside_say(&outcome->altered, session->base, outcome->aside, how, sizeof how);
-    snprintf(session->note, sizeof session->note,
+    snprintf(session->tell.note, sizeof session->tell.note,
              "%s: %s; changed=keep would have opened it as it was changed (rank %d on %s)",
              session->path, how, world_rank(session), session->team->host);
     return true;
@@ -45,23 +45,23 @@ rset_session_tell_outcome(rset_session *session, const rset_outcome *outcome, bo
     if (tell_changed(session, outcome))
         return;
     if (first && again && own[0] == '\0' && outcome->note[0] != '\0')
-        snprintf(session->note, sizeof session->note, "%s", outcome->note);
+        snprintf(session->tell.note, sizeof session->tell.note, "%s", outcome->note);
     else if (first && again && outcome->renamed && own[0] == '\0')
-        snprintf(session->note, sizeof session->note,
+        snprintf(session->tell.note, sizeof session->tell.note,
                  "%s: had another name when it was protected; what protects it has the new one now",
                  session->path);
     else if (first && again && own[0] == '\0')
-        snprintf(session->note, sizeof session->note,
+        snprintf(session->tell.note, sizeof session->tell.note,
                  "%s: redundancy files were lost, and have been re-encoded", session->path);
     else if (outcome->moved_from[0] != '\0')
-        snprintf(session->note, sizeof session->note,
+        snprintf(session->tell.note, sizeof session->tell.note,
                  outcome->copied ? "%s: was copied here from %s%s%s"
                                  : "%s: lay on %s, and was moved here%s%s",
                  session->path, outcome->moved_from, own[0] != '\0' ? "; it " : "", own);
     else if (own[0] != '\0')
-        snprintf(session->note, sizeof session->note, "%s: %s%s%s (rank %d on %s)", session->path,
-                 own, outcome->was_on[0] != '\0' ? "; it was on " : "", outcome->was_on,
-                 world_rank(session), session->team->host);
+        snprintf(session->tell.note, sizeof session->tell.note, "%s: %s%s%s (rank %d on %s)",
+                 session->path, own, outcome->was_on[0] != '\0' ? "; it was on " : "",
+                 outcome->was_on, world_rank(session), session->team->host);
     else if ((first || outcome->torn) && outcome->note[0] != '\0')
-        snprintf(session->note, sizeof session->note, "%s", outcome->note);
+        snprintf(session->tell.note, sizeof session->tell.note, "%s", outcome->note);
 }
