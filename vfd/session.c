@@ -16,7 +16,7 @@
 static bool
 concerns_us(const rset_session *session, bool others)
 {
-    const rset_evidence *ev = &session->evidence;
+    const rset_evidence *ev = &session->at.evidence;
 
     return rset_evidence_asks(ev) || (others && rset_session_insists(session));
 }
@@ -31,18 +31,20 @@ none_of_ours(const rset_session *session)
     if (session->how.found == RSET_UNOPENABLE)
         return !others || !concerns_us(session, others);
     if (session->how.found == RSET_FOUND &&
-        (session->dir == NULL || !rset_dir_has_file(session->dir, session->base)))
+        (session->at.local.dir == NULL ||
+         !rset_dir_has_file(session->at.local.dir, session->at.base)))
         return true;
-    if (session->how.mode == RSET_OPEN_CREATE && session->team != NULL && !session->evidence.any &&
-        !rset_session_has_room(session))
+    if (session->how.mode == RSET_OPEN_CREATE && session->team != NULL &&
+        !session->at.evidence.any && !rset_session_has_room(session))
         return true;
     if (session->how.mode == RSET_OPEN_CREATE)
-        return !protects && !session->evidence.any;
-    if (session->how.found == RSET_FOUND && !protects && !session->evidence.any)
-        return session->evidence.undo.head.state != RSET_UNDO_OPEN || !session->evidence.undo.there;
+        return !protects && !session->at.evidence.any;
+    if (session->how.found == RSET_FOUND && !protects && !session->at.evidence.any)
+        return session->at.evidence.undo.head.state != RSET_UNDO_OPEN ||
+               !session->at.evidence.undo.there;
     if (session->how.found == RSET_FOUND)
         return !concerns_us(session, others) && (!protects || session->how.mode == RSET_OPEN_READ);
-    return !others && !session->evidence.any && !rset_session_recorded_nearby(session);
+    return !others && !session->at.evidence.any && !rset_session_recorded_nearby(session);
 }
 
 /* What the first write would need is looked for when the file is opened: HDF5 is not made to fail in a flush. */
@@ -50,14 +52,14 @@ static rset_status
 can_be_changed(const rset_session *session, rset_err *err)
 {
     rset_err    why = RSET_ERR_NONE;
-    rset_status st = rset_dir_may_change(session->dir, &why);
+    rset_status st = rset_dir_may_change(session->at.local.dir, &why);
 
     if (st == RSET_OK)
         return RSET_OK;
     return rset_fail(err, st,
                      "%s: is protected, and cannot be opened for writing: %.800s; its undo journal "
                      "and new redundancy belong there; open it read-only, or give write permission",
-                     session->path, why.text);
+                     session->at.path, why.text);
 }
 
 /* A rank that cannot ask the others cannot protect its file: with required=yes the open fails, before anything changes that the others have no
@@ -68,7 +70,7 @@ can_be_protected(const rset_session *session, rset_err *err)
     if (!session->config.required || session->no_team.status == RSET_OK)
         return RSET_OK;
     return rset_fail(err, session->no_team.status, "%s: cannot be opened for writing: %.900s",
-                     session->path, session->no_team.text);
+                     session->at.path, session->no_team.text);
 }
 
 static rset_status
@@ -76,22 +78,23 @@ begin(rset_session *session, rset_err *err)
 {
     rset_status st = rset_session_look(session, err);
 
-    if (st == RSET_OK && session->how.mode == RSET_OPEN_UPDATE && session->evidence.any)
+    if (st == RSET_OK && session->how.mode == RSET_OPEN_UPDATE && session->at.evidence.any)
         st = can_be_protected(session, err);
-    if (st == RSET_OK && session->how.mode == RSET_OPEN_UPDATE && session->dir != NULL &&
-        session->evidence.any)
+    if (st == RSET_OK && session->how.mode == RSET_OPEN_UPDATE && session->at.local.dir != NULL &&
+        session->at.evidence.any)
         st = can_be_changed(session, err);
     if (st == RSET_OK)
         st = rset_session_say_used(session, err);
     if (st != RSET_OK && session->how.mode != RSET_OPEN_CREATE &&
         rset_team_has_others(session->team)) {
-        session->verdict = *err; /* the others would wait for this rank */
+        session->outcome.verdict = *err; /* the others would wait for this rank */
         *err = RSET_ERR_NONE;
         return RSET_OK;
     }
     if (st == RSET_OK && none_of_ours(session)) {
         if (session->how.mode == RSET_OPEN_CREATE) /* it is written from the beginning */
-            (void)rset_undo_remove(session->dir, session->prefix, &session->evidence.undo, NULL);
+            (void)rset_undo_remove(session->at.local.dir, session->at.prefix,
+                                   &session->at.evidence.undo, NULL);
         return RSET_ABSENT;
     }
     return st == RSET_OK && session->how.mode == RSET_OPEN_CREATE
@@ -135,7 +138,7 @@ rset_session_open(const rset_config *config, const char *path, const rset_openin
 static bool
 nothing_to_ask(const rset_session *session)
 {
-    return session->how.found == RSET_FOUND && session->verdict.status == RSET_OK &&
+    return session->how.found == RSET_FOUND && session->outcome.verdict.status == RSET_OK &&
            (session->how.swmr || !concerns_us(session, rset_team_has_others(session->team) &&
                                                            rset_team_may_meet(session->team)));
 }
@@ -146,7 +149,7 @@ static void
 skip_step(rset_session *session, rset_status why)
 {
     if (session->how.mode == RSET_OPEN_UPDATE && why != RSET_ABSENT && session->team != NULL &&
-        !session->root)
+        !rset_session_is_root(session))
         rset_rendezvous_skip(session->team->rendezvous, &session->kind);
 }
 
@@ -158,32 +161,32 @@ resolve(rset_session *session, rset_status own, const rset_lower *lower, rset_er
     rset_status st;
     rset_err    ignored = RSET_ERR_NONE;
 
-    if (own == RSET_OK && session->verdict.status != RSET_OK)
-        own = session->verdict.status;
+    if (own == RSET_OK && session->outcome.verdict.status != RSET_OK)
+        own = session->outcome.verdict.status;
     else
-        session->verdict = *err;
+        session->outcome.verdict = *err;
     st = own;
     if (asks)
         rset_background_wait(NULL);
     if (asks && rset_team_may_meet(session->team) && !rset_background_stuck())
-        st = rset_session_resolve_parallel(session, own, lower, &session->verdict);
+        st = rset_session_resolve_parallel(session, own, lower, &session->outcome.verdict);
     else if (asks && own == RSET_OK)
-        st = rset_session_resolve_serial(session, RSET_CONTENT_NONE, &session->verdict);
-    if (session->root)
-        st = rset_session_end_root(session, st, &session->verdict);
+        st = rset_session_resolve_serial(session, RSET_CONTENT_NONE, &session->outcome.verdict);
+    if (rset_session_is_root(session))
+        st = rset_session_end_root(session, st, &session->outcome.verdict);
     if (!session->how.swmr) /* else its writer changes it all the time */
-        session->is = session->evidence.data;
+        session->is = session->at.evidence.data;
     if (st == RSET_OK)
-        st = lower->open(lower->handle, &session->is, &session->verdict);
+        st = lower->open(lower->handle, &session->is, &session->outcome.verdict);
     if (st != RSET_OK) {
         if (asks)
             skip_step(session, st);
-        session->verdict.status = st;
-        *err = session->verdict;
+        session->outcome.verdict.status = st;
+        *err = session->outcome.verdict;
         rset_session_step(session, RSET_EVENT_REFUSE);
         return st;
     }
-    session->verdict = RSET_ERR_NONE;
+    session->outcome.verdict = RSET_ERR_NONE;
     rset_session_step(session, RSET_EVENT_USE);
     (void)rset_session_say_used(session, &ignored); /* of a file that has come back */
     return RSET_OK;
@@ -196,9 +199,9 @@ rset_session_resolve(rset_session *session, rset_status own, const rset_lower *l
     rset_status      st;
 
     if (session->state != RSET_SESSION_TENTATIVE) {
-        if (session->verdict.status != RSET_OK)
-            *err = session->verdict;
-        return session->verdict.status;
+        if (session->outcome.verdict.status != RSET_OK)
+            *err = session->outcome.verdict;
+        return session->outcome.verdict.status;
     }
     rset_phases_begin(&scope);
     st = resolve(session, own, lower, err);
@@ -230,12 +233,12 @@ static bool
 is_left_alone(const rset_ending *e, rset_status why)
 {
     const rset_session  *session = e->session;
-    const rset_evidence *ev = &session->evidence;
+    const rset_evidence *ev = &session->at.evidence;
 
-    if (!rset_session_is_new(session) || session->shadow.name != NULL || ev->any ||
+    if (!rset_session_is(session, RSET_IS_NEW) || session->shadow.name != NULL || ev->any ||
         ev->next_name != NULL)
         return false;
-    return !rset_dir_has_file(session->dir, session->base) ||
+    return !rset_dir_has_file(session->at.local.dir, session->at.base) ||
            (why == RSET_PEER && e->a.known && !e->met && !e->p.protected_);
 }
 
@@ -245,8 +248,8 @@ begin_unchanged(rset_session *session, rset_err *err)
 {
     rset_status st = rset_session_survey(session, err);
 
-    return st == RSET_OK ? rset_journal_begin(&session->local, &session->evidence, RSET_KEEP_OLD,
-                                              &session->change.journal, err)
+    return st == RSET_OK ? rset_journal_begin(&session->at.local, &session->at.evidence,
+                                              RSET_KEEP_OLD, &session->change.journal, err)
                          : st;
 }
 
@@ -258,7 +261,7 @@ begin_to_settle(const rset_ending *e, rset_status why, bool in_step, rset_err *e
     rset_session *session = e->session;
     rset_journal *journal = session->change.journal;
 
-    if (session->dir == NULL)
+    if (session->at.local.dir == NULL)
         return RSET_OK;
     /* The label of a step is for files that all have closed in it, that of one rank for a process alone. Without one all roll back. */
     if (!rset_session_is_as_left(session) ||
@@ -269,13 +272,13 @@ begin_to_settle(const rset_ending *e, rset_status why, bool in_step, rset_err *e
     }
     if (session->shadow.name != NULL) {
         rset_journal_leave(journal);
-        return rset_shadow_settle(&session->local, &session->evidence, in_step,
+        return rset_shadow_settle(&session->at.local, &session->at.evidence, in_step,
                                   &session->change.journal, err);
     }
     if (is_left_alone(e, why)) {
         session->change.journal = NULL;
         rset_journal_leave(journal);
-        return rset_unprotect(&session->local, err);
+        return rset_unprotect(&session->at.local, err);
     }
     return journal == NULL && !rset_session_is_changed(session) ? begin_unchanged(session, err)
                                                                 : RSET_OK;
@@ -308,7 +311,7 @@ static void
 go_back(rset_session *session)
 {
     if (session->shadow.name != NULL)
-        rset_shadow_drop(&session->local);
+        rset_shadow_drop(&session->at.local);
 }
 
 /* Of all of them, on all ranks? */
@@ -370,7 +373,7 @@ rset_session_leave(rset_session *session, void *comm)
 {
     struct stat now;
 
-    if (session->root || (session->config.comm != NULL && comm == NULL) ||
+    if (rset_session_is_root(session) || (session->config.comm != NULL && comm == NULL) ||
         stat(rset_session_at(session), &now) != 0) {
         free(comm);
         return false;
@@ -449,7 +452,7 @@ rset_sessions_close(rset_session *const *sessions, int n, bool lower_ok,
     if (n > 1 || rset_session_needs_others(sessions[0])) {
         st = end_parallel(of, n, lower_ok, &own);
         for (int i = 0; i < n; i++)
-            rset_history_closed(sessions[i]->path, st != RSET_OK ? &own : NULL);
+            rset_history_closed(sessions[i]->at.path, st != RSET_OK ? &own : NULL);
     }
     rset_session_spent(sessions[0], &scope);
     st = tell(of, n, st, &own, warning_out, err);
@@ -468,23 +471,17 @@ rset_session_close(rset_session *session, bool lower_ok, char warning_out[RSET_E
 rset_status
 rset_session_delete(const rset_config *config, const char *path, rset_err *err)
 {
-    rset_session *session = NULL;
-    uint64_t      lost = 0;
-    rset_status   st;
+    rset_beside at;
+    uint64_t    lost = 0;
+    rset_status st;
 
     if (!rset_config_covers(config, path))
         return RSET_OK;
-    st = rset_session_new(config, path, &session, err);
-    if (st != RSET_OK)
-        return st;
-    st = rset_dir_open(session->dir_path, false, &session->dir, err);
-    session->local.dir = session->dir;
-    if (st == RSET_OK)
-        st = rset_session_survey(session, err);
-    if (st == RSET_OK && (session->evidence.refused || rset_history_lost(session->path)))
-        st = rset_lost_put(&session->local, &lost, err);
-    if (st == RSET_OK)
-        st = rset_unprotect(&(rset_local){.dir = session->dir, .prefix = session->prefix}, err);
-    rset_session_free(session);
+    st = rset_beside_look(path, &at, err);
+    if (st == RSET_OK && at.local.dir != NULL && (at.evidence.refused || rset_history_lost(path)))
+        st = rset_lost_put(&at.local, &lost, err);
+    if (st == RSET_OK && at.local.dir != NULL)
+        st = rset_unprotect(&(rset_local){.dir = at.local.dir, .prefix = at.prefix}, err);
+    rset_beside_free(&at);
     return st;
 }

@@ -12,7 +12,7 @@
 static bool
 has_others(const rset_session *session)
 {
-    return session->team != NULL && session->team->ranks > 1 && !session->root;
+    return session->team != NULL && session->team->ranks > 1 && !rset_session_is_root(session);
 }
 
 bool
@@ -41,8 +41,9 @@ static bool
 may_split(const rset_session *session)
 {
     return goes_on_behind(session) && session->part == NULL && session->shadow.name == NULL &&
-           !rset_session_is_in_doubt(session) && session->verified == NULL &&
-           session->team != NULL && session->dir != NULL && session->evidence.has_header;
+           !rset_session_is(session, RSET_IS_IN_DOUBT) && session->verified == NULL &&
+           session->team != NULL && session->at.local.dir != NULL &&
+           session->at.evidence.has_header;
 }
 
 /* Another thread's: it shares nothing with this session but the team, and what the file was. */
@@ -50,20 +51,13 @@ static rset_status
 make_part(const rset_session *session, rset_session **out, rset_err *err)
 {
     rset_session *part = NULL;
-    rset_status   st = rset_session_new(&session->config, session->path, &part, err);
+    rset_status   st = rset_session_new(&session->config, session->at.path, &part, err);
 
     if (st != RSET_OK)
         return st;
-    st = rset_dir_open(part->dir_path, false, &part->dir, err);
-    part->names[0] = part->base;
-    part->paths[0] = part->path;
-    part->local = (rset_local){.dir = part->dir,
-                               .prefix = part->prefix,
-                               .nfiles = 1,
-                               .names = part->names,
-                               .paths = part->paths};
+    st = rset_dir_open(part->at.dir_path, false, &part->at.local.dir, err);
     if (st == RSET_OK) {
-        rset_dir_share(part->dir);
+        rset_dir_share(part->at.local.dir);
         st = rset_session_survey(part, err);
     }
     if (st != RSET_OK) {
@@ -86,17 +80,17 @@ make_part(const rset_session *session, rset_session **out, rset_err *err)
 
 /* What the file is now can be had from now on, and what was protected last as well, whatever is written. */
 static rset_status
-begin_moment(rset_session *session, rset_err *err)
+begin_moment(rset_session *session, rset_journal **next_out, rset_err *err)
 {
     rset_status st = RSET_OK;
 
     if (session->change.journal == NULL)
-        st = rset_journal_begin(&session->local, &session->evidence, RSET_KEEP_OLD,
+        st = rset_journal_begin(&session->at.local, &session->at.evidence, RSET_KEEP_OLD,
                                 &session->change.journal, err);
     if (st == RSET_OK && !rset_journal_leads_back(session->change.journal))
-        st = rset_fail(err, RSET_IO, "%s: what was protected last is not kept", session->path);
+        st = rset_fail(err, RSET_IO, "%s: what was protected last is not kept", session->at.path);
     return st == RSET_OK
-               ? rset_journal_begin_next(&session->local, &session->evidence, &session->next, err)
+               ? rset_journal_begin_next(&session->at.local, &session->at.evidence, next_out, err)
                : st;
 }
 
@@ -104,16 +98,16 @@ rset_session *
 rset_session_split(rset_session *session)
 {
     rset_session *part = NULL;
+    rset_journal *next = NULL;
     rset_err      ignored = RSET_ERR_NONE;
 
-    if (!may_split(session) || begin_moment(session, &ignored) != RSET_OK)
+    if (!may_split(session) || begin_moment(session, &next, &ignored) != RSET_OK)
         return NULL;
     if (make_part(session, &part, &ignored) != RSET_OK) {
-        rset_journal_drop(session->next);
-        session->next = NULL;
+        rset_journal_drop(next);
         return NULL;
     }
-    part->local.next = session->next;
+    part->at.local.next = next;
     part->change.label = session->change.label;
     session->change.label = NULL;
     session->part = part;
@@ -148,9 +142,9 @@ was_left_alone(rset_session *session)
 {
     rset_err ignored = RSET_ERR_NONE;
 
-    if (rset_set_void(session->dir, &session->evidence, false, &ignored) != RSET_OK ||
-        rset_undo_remove(session->dir, session->prefix, &session->evidence.undo, &ignored) !=
-            RSET_OK) {
+    if (rset_set_void(session->at.local.dir, &session->at.evidence, false, &ignored) != RSET_OK ||
+        rset_undo_remove(session->at.local.dir, session->at.prefix, &session->at.evidence.undo,
+                         &ignored) != RSET_OK) {
         rset_session_step(session, RSET_EVENT_CHANGE);
         return;
     }
@@ -177,10 +171,11 @@ was_committed(rset_session *session, const rset_session *part)
     rset_err ignored = RSET_ERR_NONE;
 
     rset_journal_leave(session->change.journal);
-    session->change.journal = session->next;
+    session->change.journal = part->at.local.next;
     session->basis.generation = part->basis.generation;
     session->basis.content = RSET_CONTENT_IS_VERIFIED;
-    if (rset_journal_succeed(session->next, session->prefix, session->base, &ignored) != RSET_OK)
+    if (rset_journal_succeed(part->at.local.next, session->at.prefix, session->at.base, &ignored) !=
+        RSET_OK)
         rset_session_step(session,
                           RSET_EVENT_DOUBT); /* without memory for a name, it cannot be closed */
     go_on_with_next(session);
@@ -197,9 +192,9 @@ was_not_committed(rset_session *session, rset_session *part)
     }
     if (rset_session_is_changed(part))
         rset_session_step(session, RSET_EVENT_CHANGE);
-    rset_session_step(session,
-                      rset_journal_joined(session->next) ? RSET_EVENT_DOUBT : RSET_EVENT_FAIL);
-    rset_journal_drop(session->next);
+    rset_session_step(session, rset_journal_joined(part->at.local.next) ? RSET_EVENT_DOUBT
+                                                                        : RSET_EVENT_FAIL);
+    rset_journal_drop(part->at.local.next);
     if (rset_journal_leads_back(session->change.journal))
         session->change.no_way_back = RSET_ERR_NONE;
     session->change.bytes += part->change.bytes;
@@ -213,22 +208,22 @@ rset_session_join(rset_session *session)
     const bool    known = rset_session_is_changed(session);
 
     if (part == NULL || rset_session_is_inherited(session) ||
-        rset_background_busy(session->path)) /* which does not end, as the process exits */
+        rset_background_busy(session->at.path)) /* which does not end, as the process exits */
         return;
     session->part = NULL;
     if (part->ended.why.status == RSET_OK && part->basis.generation != session->basis.generation)
         was_committed(session, part);
     else
         was_not_committed(session, part);
-    session->next = NULL;
     if (session->state == RSET_SESSION_CLEAN)
         was_left_alone(session);
     if (session->tell.note[0] == '\0')
         snprintf(session->tell.note, sizeof session->tell.note, "%s", part->tell.note);
-    rset_history_closed(session->path, part->ended.why.status != RSET_OK ? &part->ended.why : NULL);
+    rset_history_closed(session->at.path,
+                        part->ended.why.status != RSET_OK ? &part->ended.why : NULL);
     if (known || rset_session_is_changed(session))
-        rset_history_changes(session->path);
+        rset_history_changes(session->at.path);
     if (session->change.no_way_back.status != RSET_OK)
-        rset_history_unkept(session->path, &session->change.no_way_back);
+        rset_history_unkept(session->at.path, &session->change.no_way_back);
     rset_session_free(part);
 }

@@ -13,9 +13,9 @@ rset_session_cannot_roll_back(rset_session *session, const rset_err *why)
         "is written before the next commit or close is not protected, and if the job "
         "dies before that, the file may have to be rebuilt, where it could have been "
         "rolled back",
-        session->path, why->text);
+        session->at.path, why->text);
     session->tell.at_once = &session->change.no_way_back;
-    rset_history_unkept(session->path, &session->change.no_way_back);
+    rset_history_unkept(session->at.path, &session->change.no_way_back);
 }
 
 bool
@@ -33,7 +33,7 @@ static rset_status
 give_up(const rset_session *session, rset_err *err)
 {
     if (rset_journal_leads_back(session->change.journal))
-        rset_kept_release(&session->local);
+        rset_kept_release(&session->at.local);
     return rset_journal_give_up(session->change.journal, err);
 }
 
@@ -52,7 +52,7 @@ go_on_without(rset_session *session, const rset_err *why, rset_err *err)
         return rset_fail(err, why->status, "%s; atomic=no changes files in place", why->text);
     st = session->change.journal != NULL
              ? give_up(session, &own)
-             : rset_journal_begin(&session->local, &session->evidence, RSET_KEEP_STATE,
+             : rset_journal_begin(&session->at.local, &session->at.evidence, RSET_KEEP_STATE,
                                   &session->change.journal, &own);
     if (st != RSET_OK)
         return rset_fail(err, st, "%s; atomic=no changes files in place without it", own.text);
@@ -70,14 +70,15 @@ is_what_was_opened(const rset_session *session)
     rset_identity        now;
     bool                 same;
 
-    if (!rset_session_is_update(session) || session->dir == NULL || is->inode == 0)
+    if (!rset_session_is_update(session) || session->at.local.dir == NULL || is->inode == 0)
         return true;
-    now = rset_dir_identity(session->dir, session->base);
+    now = rset_dir_identity(session->at.local.dir, session->at.base);
     if (rset_identity_unchanged(&now, is) || now.inode == 0)
         return true;
     same = rset_identity_same(&now, is) &&
-           rset_survey_one(session->dir, session->prefix, session->base, &ev, NULL) == RSET_OK &&
-           rset_evidence_generation(&ev) == rset_evidence_generation(&session->evidence);
+           rset_survey_one(session->at.local.dir, session->at.prefix, session->at.base, &ev,
+                           NULL) == RSET_OK &&
+           rset_evidence_generation(&ev) == rset_evidence_generation(&session->at.evidence);
     rset_evidence_free(&ev);
     return same;
 }
@@ -91,15 +92,15 @@ may_change(const rset_session *session, rset_err *err)
         return rset_fail(err, RSET_BUSY,
                          "%s: another process (h5redset, or another job) has replaced or committed "
                          "it since it was opened; nothing was changed: close it, and open it again",
-                         session->path);
-    if (!rset_session_is_in_doubt(session) &&
-        (session->state != RSET_SESSION_CLEAN || !rset_evidence_in_doubt(&session->evidence)))
+                         session->at.path);
+    if (!rset_session_is(session, RSET_IS_IN_DOUBT) &&
+        (session->state != RSET_SESSION_CLEAN || !rset_evidence_in_doubt(&session->at.evidence)))
         return RSET_OK;
     return rset_fail(err, RSET_LOST,
                      "%s: its last commit was not finished, and only all ranks together "
                      "can tell which content counts; open the files with all of them before any "
                      "of them is changed",
-                     session->path);
+                     session->at.path);
 }
 
 /* For the commit in the background. Without it that comes to nothing, and says so, unless all of it has been read already: then
@@ -107,11 +108,12 @@ may_change(const rset_session *session, rset_err *err)
 static void
 keep_moment(rset_session *session, unsigned long long off, unsigned long long len)
 {
-    rset_err why = RSET_ERR_NONE, ignored = RSET_ERR_NONE;
+    rset_journal *next = session->part != NULL ? session->part->at.local.next : NULL;
+    rset_err      why = RSET_ERR_NONE, ignored = RSET_ERR_NONE;
 
-    if (rset_journal_save(session->next, off, len, &why) == RSET_OK)
+    if (rset_journal_save(next, off, len, &why) == RSET_OK)
         return;
-    (void)rset_journal_give_up(session->next, &ignored); /* rset_session_join does it again */
+    (void)rset_journal_give_up(next, &ignored); /* rset_session_join does it again */
     rset_session_cannot_roll_back(session, &why);
 }
 
@@ -121,7 +123,7 @@ keeps(const rset_session *session)
 {
     if (!session->config.atomic || session->how.swmr)
         return RSET_KEEP_NOTHING;
-    return rset_session_is_new(session) ? RSET_KEEP_STATE : RSET_KEEP_OLD;
+    return rset_session_is(session, RSET_IS_NEW) ? RSET_KEEP_STATE : RSET_KEEP_OLD;
 }
 
 /* What rset_session_change does. */
@@ -135,9 +137,9 @@ keep_old(rset_session *session, unsigned long long off, unsigned long long len, 
         return st;
     session->change.bytes +=
         len < UINT64_MAX - session->change.bytes ? len : UINT64_MAX - session->change.bytes;
-    if (!rset_session_is_changed(session) && session->dir != NULL &&
+    if (!rset_session_is_changed(session) && session->at.local.dir != NULL &&
         session->change.journal == NULL) /* else it failed, later */
-        st = rset_journal_begin(&session->local, &session->evidence, keeps(session),
+        st = rset_journal_begin(&session->at.local, &session->at.evidence, keeps(session),
                                 &session->change.journal, &why);
     if (st == RSET_OK)
         st = rset_journal_save(session->change.journal, off, len, &why);
@@ -166,7 +168,7 @@ rset_session_change(rset_session *session, unsigned long long off, unsigned long
         rset_phases_begin(&scope);
     st = keep_old(session, off, len, err);
     if (first && rset_session_is_changed(session))
-        rset_history_changes(session->path);
+        rset_history_changes(session->at.path);
     if (works)
         rset_session_spent(session, &scope);
     return st;

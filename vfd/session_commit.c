@@ -28,13 +28,13 @@ closed_badly(rset_session *session, bool lower_ok, rset_err *err)
             err, RSET_BUSY,
             "%s: while it was open, another process (h5redset, or another job) gave its "
             "name to another file; what was written here is in neither",
-            session->path);
+            session->at.path);
     }
     if (!lower_ok)
         return rset_fail(
             err, RSET_IO,
             "%s: could not be read, or written and closed, completely, so it is not protected",
-            session->path);
+            session->at.path);
     return RSET_OK;
 }
 
@@ -48,9 +48,10 @@ rset_sessions_protect_complete(rset_ending *of, int n, bool lower_ok, rset_err *
         rset_session *session = of[i].session;
 
         of[i].complete = closed_badly(session, lower_ok, err) == RSET_OK;
-        session->local.shadow = session->shadow.name;
+        session->at.local.shadow = session->shadow.name;
         if (of[i].complete && session->shadow.name != NULL)
-            (void)rset_file_set_like(session->dir, session->shadow.name, session->base, &ignored);
+            (void)rset_file_set_like(session->at.local.dir, session->shadow.name, session->at.base,
+                                     &ignored);
     }
     return rset_sessions_protect(of, n, err);
 }
@@ -64,7 +65,7 @@ rset_session_say_not_protected(const rset_ending *e, const rset_err *why, rset_e
 
     if (!e->complete)
         then = "; all ranks keep what was protected last";
-    else if (rset_session_is_changed(session) && session->evidence.any)
+    else if (rset_session_is_changed(session) && session->at.evidence.any)
         then = "; if it is not protected by a later close, the next open may go back to what was "
                "protected last";
     *err = *why;
@@ -85,7 +86,7 @@ go_on(rset_session *session)
     rset_session_step(session, RSET_EVENT_COMMIT);
     free(session->verified); /* of what was recorded before */
     session->verified = NULL;
-    session->basis.company = session->root ? RSET_COMPANY_NONE : RSET_COMPANY_ALL;
+    session->basis.company = rset_session_is_root(session) ? RSET_COMPANY_NONE : RSET_COMPANY_ALL;
     (void)rset_session_say_used(session, &ignored);
 }
 
@@ -96,9 +97,9 @@ rset_session_look_again(rset_session *session)
     rset_err ignored = RSET_ERR_NONE;
 
     (void)rset_session_survey(session, &ignored);
-    session->evidence.any = true;
-    if (rset_identity_same(&session->is, &session->evidence.data))
-        session->is = session->evidence.data; /* with what it has written itself */
+    session->at.evidence.any = true;
+    if (rset_identity_same(&session->is, &session->at.evidence.data))
+        session->is = session->at.evidence.data; /* with what it has written itself */
 }
 
 /* What did the failed commit leave on this rank? Nothing, as a rule: the file goes on as before, and so does its undo journal.
@@ -106,21 +107,21 @@ rset_session_look_again(rset_session *session)
 static void
 not_committed(rset_session *session)
 {
-    const uint64_t before = rset_evidence_generation(&session->evidence);
+    const uint64_t before = rset_evidence_generation(&session->at.evidence);
     rset_evidence  now = {0};
     rset_err       ignored = RSET_ERR_NONE;
     bool           doubt;
 
-    if (session->dir == NULL ||
-        rset_survey(session->dir, session->prefix, session->base, &now, &ignored) != RSET_OK)
+    if (session->at.local.dir == NULL || rset_survey(session->at.local.dir, session->at.prefix,
+                                                     session->at.base, &now, &ignored) != RSET_OK)
         return;
     doubt = rset_evidence_in_doubt(&now) &&
-            (session->evidence.next_name == NULL || now.next != session->evidence.next);
+            (session->at.evidence.next_name == NULL || now.next != session->at.evidence.next);
     rset_session_step(session, doubt ? RSET_EVENT_DOUBT : RSET_EVENT_FAIL);
     if (rset_evidence_generation(&now) != before) {
         rset_session_look_again(session);
         go_on(session);
-        session->basis.generation = rset_evidence_generation(&session->evidence);
+        session->basis.generation = rset_evidence_generation(&session->at.evidence);
         session->basis.content = RSET_CONTENT_IS_UNKNOWN;
     }
     rset_evidence_free(&now);
@@ -143,9 +144,9 @@ commit(rset_ending *e, bool lower_ok, rset_err *why, rset_err *err)
         rset_session_say_not_protected(e, why, err);
         not_committed(session);
     }
-    rset_history_closed(session->path, st != RSET_OK ? err : NULL);
+    rset_history_closed(session->at.path, st != RSET_OK ? err : NULL);
     if (rset_session_is_changed(session))
-        rset_history_changes(session->path);
+        rset_history_changes(session->at.path);
     return st;
 }
 
@@ -176,7 +177,7 @@ rset_session_commit(rset_session *session, rset_commit_by by, bool lower_ok,
     if (session->how.mode == RSET_OPEN_READ)
         return rset_fail(err, RSET_USAGE,
                          "%s: is open for reading only, so there is nothing to commit",
-                         session->path);
+                         session->at.path);
     rset_phases_begin(&scope);
     own.status = commit(&e, lower_ok, &why, &own);
     rset_session_spent(session, &scope);

@@ -18,7 +18,8 @@ has_others(const rset_session *session)
 static rset_status
 no_memory(const rset_session *session, rset_err *err)
 {
-    return rset_fail(err, RSET_NOMEM, "%s: no memory to open an older generation", session->path);
+    return rset_fail(err, RSET_NOMEM, "%s: no memory to open an older generation",
+                     session->at.path);
 }
 
 /* Which there are as far as this process alone can see. */
@@ -27,9 +28,9 @@ look_nearby(rset_session *session, rset_err *err)
 {
     const rset_which any = {0};
     rset_search_list search;
-    rset_serial_args args = rset_session_serial_args(session, &session->evidence, &search);
+    rset_serial_args args = rset_session_serial_args(session, &session->at.evidence, &search);
 
-    return session->dir != NULL
+    return session->at.local.dir != NULL
                ? rset_generations_nearby(&args, &any, &session->older.generations, err)
                : RSET_OK;
 }
@@ -40,12 +41,13 @@ static void
 note_own(rset_session *session)
 {
     rset_generations *all = &session->older.generations;
-    const uint64_t    published = rset_evidence_generation(&session->evidence);
+    const uint64_t    published = rset_evidence_generation(&session->at.evidence);
 
-    if (session->dir != NULL)
-        rset_kept_look(&session->local, &session->evidence);
-    rset_generations_of(&session->evidence, all);
-    if ((session->root || has_others(session)) && all->n > 0 && all->at[0] == published) {
+    if (session->at.local.dir != NULL)
+        rset_kept_look(&session->at.local, &session->at.evidence);
+    rset_generations_of(&session->at.evidence, all);
+    if ((rset_session_is_root(session) || has_others(session)) && all->n > 0 &&
+        all->at[0] == published) {
         all->n--;
         memmove(all->at, all->at + 1, (size_t)all->n * sizeof all->at[0]);
     }
@@ -69,7 +71,7 @@ find_generations(rset_session *session, rset_err *err)
     } else if (st == RSET_OK) {
         st = look_nearby(session, &mine);
     }
-    if (!session->root && session->older.generations.published != 0)
+    if (!rset_session_is_root(session) && session->older.generations.published != 0)
         rset_generations_add(&session->older.generations, session->older.generations.published);
     rset_generations_add_lost(
         &session->older.generations); /* the first is the one that cannot be had */
@@ -103,13 +105,13 @@ become(rset_session *session, char *base, rset_err *err)
         free(base);
         return no_memory(session, err);
     }
-    free(session->base);
-    free(session->prefix);
-    session->base = base;
-    session->prefix = prefix;
-    session->names[0] = base;
-    session->local.prefix = prefix;
-    return session->dir != NULL ? rset_session_survey(session, err) : RSET_OK;
+    free(session->at.base);
+    free(session->at.prefix);
+    session->at.base = base;
+    session->at.prefix = prefix;
+    session->at.names[0] = base;
+    session->at.local.prefix = prefix;
+    return session->at.local.dir != NULL ? rset_session_survey(session, err) : RSET_OK;
 }
 
 /* What is kept of it is what leads back from what can, or cannot, be had. */
@@ -117,11 +119,11 @@ static rset_status
 make_ready(const rset_session *session, const char *own, uint64_t generation, rset_err *err)
 {
     const char *const names[] = {session->older.name};
-    const rset_local  of = {.dir = session->dir,
+    const rset_local  of = {.dir = session->at.local.dir,
                             .prefix = own,
                             .nfiles = 1,
                             .names = names,
-                            .paths = session->local.paths};
+                            .paths = session->at.local.paths};
 
     return rset_kept_make_ready(&of, generation, rset_session_readonly(session), err);
 }
@@ -140,7 +142,7 @@ become_older(rset_session *session, uint64_t generation, rset_err *err)
     if (own != NULL)
         base = rset_name_of(RSET_NAME_KEPT, own, generation);
     free(own);
-    if (base == NULL || asprintf(&at, "%s/%s", session->dir_path, base) < 0) {
+    if (base == NULL || asprintf(&at, "%s/%s", session->at.dir_path, base) < 0) {
         free(base);
         return no_memory(session, err);
     }
@@ -157,7 +159,7 @@ rset_session_fall_back(rset_session *session, rset_err *err)
     rset_status    st = RSET_OK;
 
     if (session->older.back == 0) {
-        session->older.name = strdup(session->base);
+        session->older.name = strdup(session->at.base);
         session->older.why = why;
         st = find_generations(session, err);
     }
@@ -182,7 +184,7 @@ rset_session_rise_again(rset_session *session, rset_err *err)
     session->older.path = session->older.name = NULL;
     session->older.back = 0;
     session->older.generations = (rset_generations){0};
-    rset_scrub_forget(session->dir_path, session->base);
+    rset_scrub_forget(session->at.dir_path, session->at.base);
     *err = RSET_ERR_NONE;
     return become(session, recorded, err);
 }
@@ -193,7 +195,7 @@ rset_session_rise_again(rset_session *session, rset_err *err)
 static rset_status
 take_label(rset_session *session, rset_err *err)
 {
-    const rset_evidence *ev = &session->evidence;
+    const rset_evidence *ev = &session->at.evidence;
     const char          *label = ev->has_header ? ev->header.infos[0].stamp.label : NULL;
 
     free(session->change.label);
@@ -207,17 +209,17 @@ become_newest(rset_session *session, char **kept_out, rset_err *err)
 {
     rset_status st = take_label(session, err);
 
-    *kept_out = strdup(session->base);
+    *kept_out = strdup(session->at.base);
     if (st == RSET_OK && *kept_out == NULL)
         st = no_memory(session, err);
-    rset_scrub_forget(session->dir_path, session->base);
+    rset_scrub_forget(session->at.dir_path, session->at.base);
     if (st == RSET_OK)
         st = become(session, strdup(session->older.name), err);
     if (st == RSET_OK && rset_session_readonly(session))
         st = rset_fail(err, RSET_USAGE,
                        "%s: an older generation cannot become the newest where nothing may be "
                        "written (readonly_rebuild=no)",
-                       session->path);
+                       session->at.path);
     free(session->older.path);
     session->older.path = NULL;
     return st;
@@ -251,7 +253,7 @@ restore(rset_session *session, const rset_agreed *a, const char *kept, rset_stat
         rset_err *err)
 {
     char       *prefix = kept != NULL ? rset_join_names(kept, ".") : NULL;
-    rset_local  local = session->local;
+    rset_local  local = session->at.local;
     rset_status st;
 
     local.names = &kept;
@@ -300,5 +302,5 @@ rset_session_say_fallen(rset_session *session)
     snprintf(session->tell.note, sizeof session->tell.note,
              "%s: opened is generation %s, which is not the newest: generation %s cannot be had%s: "
              "%.700s",
-             session->path, taken, lost, then, session->older.why.text);
+             session->at.path, taken, lost, then, session->older.why.text);
 }

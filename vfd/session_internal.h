@@ -78,6 +78,12 @@ typedef struct rset_instead {
     char            *name, *path; /* name of the newest; path of what was opened */
 } rset_instead;
 
+/* What the first use has come to. */
+typedef struct rset_outcome_of_use {
+    rset_err verdict; /* before it: what failed when the file was opened, to be told to all ranks */
+    rset_opened opened; /* what was done */
+} rset_outcome_of_use;
+
 /* What it was created over. */
 typedef enum rset_over {
     RSET_OVER_ANY,
@@ -95,27 +101,21 @@ struct rset_session {
     rset_config        config;
     pid_t              process; /* that opened it */
     rset_opening       how;
-    rset_session_state state;                           /* written by rset_session_step only */
-    char              *path, *dir_path, *base, *prefix; /* prefix of redundancy files: base + "." */
-    char              *known_as; /* path, but of an older generation that of the file itself */
-    rset_dir          *dir;      /* NULL while the directory is missing */
-    const char        *names[1], *paths[1];
-    rset_local         local;
-    rset_evidence      evidence;
+    rset_session_state state; /* written by rset_session_step only */
+    rset_beside        at;
+    char              *known_as; /* at.path, but of an older generation that of the file itself */
     rset_identity
                is; /* the file that HDF5 has open; zeros: not known, or a writer shares it (SWMR) */
     rset_kind  kind;
     rset_team *team;    /* with whom it is protected; NULL: nobody who can be asked */
     rset_err   no_team; /* then, not RSET_OK: why, where MPI could be called */
-    bool       root;    /* a file of one rank (root=) */
-    rset_team *others;  /* of such a file: who get replicas of it; NULL: nobody who can be asked */
-    rset_err
-                  verdict; /* what came of the first use; before, what failed when it was opened: to be told to all then */
-    rset_opened   opened; /* what the first use did */
-    rset_basis    basis;
-    rset_change   change;
-    rset_over     over;
-    rset_journal *next; /* and of a commit in the background: of what it was when that began */
+    rset_team
+        *others; /* of a file of one rank: who get replicas of it; NULL: nobody who can be asked */
+    rset_outcome_of_use outcome;
+    rset_basis          basis;
+    rset_change         change;
+    rset_over           over;
+
     struct rset_session *
         part; /* which is this one's to make; the state is of since then. NULL: none is under way */
     rset_new_file      shadow;
@@ -134,10 +134,8 @@ struct rset_session {
 /* The event happens to the file, and the session gets the state that the table has for that. Local. */
 void rset_session_step(rset_session *session, rset_event event);
 
-/* What the table says of its state (rset_property; session.h has rset_session_is_changed). Local. */
-bool rset_session_is_in_use(const rset_session *session);
-bool rset_session_is_new(const rset_session *session);
-bool rset_session_is_in_doubt(const rset_session *session);
+/* Is that true in its state? Local. */
+bool rset_session_is(const rset_session *session, rset_property what);
 
 /* ---- session_state.c ---- */
 
@@ -159,6 +157,9 @@ void rset_session_end_changes(rset_session *session);
 
 /* The new file beside the old one is none any more: it has the name, or is gone. Local. */
 void rset_session_forget_shadow(rset_session *session);
+
+/* Is it a file of one rank (root=)? Local. */
+bool rset_session_is_root(const rset_session *session);
 
 /* Is it a generation that is kept beside a newer one? Local. */
 bool rset_session_is_older(const rset_session *session);

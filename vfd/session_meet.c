@@ -34,7 +34,7 @@ propose_root(const rset_session *session, rset_proposal *p)
 {
     p->kind = (rset_kind){0};
     p->path = NULL; /* all open it */
-    snprintf(p->kind.text, sizeof p->kind.text, "%s", session->base);
+    snprintf(p->kind.text, sizeof p->kind.text, "%s", session->at.base);
     p->evidence = true;
     p->keys[RSET_KEY_ROOT] = 1;
 }
@@ -57,14 +57,14 @@ rset_session_propose(const rset_session *session, rset_rendezvous_op op)
     rset_proposal p = {.op = op,
                        .kind = session->kind,
                        .path = session->known_as,
-                       .most = newest_known(&session->evidence),
+                       .most = newest_known(&session->at.evidence),
                        .least_base = UINT64_MAX,
                        .required = session->config.required,
-                       .protected_ = session->evidence.any};
+                       .protected_ = session->at.evidence.any};
 
-    p.evidence = session->evidence.any ||
+    p.evidence = session->at.evidence.any ||
                  (op == RSET_RENDEZVOUS_OPEN &&
-                  (session->how.followed || is_partially_written(&session->evidence)));
+                  (session->how.followed || is_partially_written(&session->at.evidence)));
     if (rset_session_is_shared_root(session))
         propose_root(session, &p);
     else if (op == RSET_RENDEZVOUS_CLOSE)
@@ -147,12 +147,12 @@ rset_session_meet(rset_session *session, rset_proposal *p, rset_agreed *a, rset_
         session->team->end_told = true;
     }
     if (st != RSET_OK)
-        return rset_fail(err, st, "%s: %s%s", session->path, why.text, advice(session));
+        return rset_fail(err, st, "%s: %s%s", session->at.path, why.text, advice(session));
     if (rset_team_is_back(session->team))
         snprintf(session->tell.note, sizeof session->tell.note,
                  "%s: all ranks are there again after some had given up waiting for another one; "
                  "files are protected from now on",
-                 session->path);
+                 session->at.path);
     if (!session->team->alone)
         rset_last_used_set(&session->kind,
                            session->team->whole != NULL ? session->team->whole : session->team,
@@ -165,8 +165,8 @@ rset_session_meet(rset_session *session, rset_proposal *p, rset_agreed *a, rset_
 bool
 rset_session_is_distrusted(const rset_session *session)
 {
-    return rset_scrub_found_damage(session->dir_path, session->base,
-                                   rset_evidence_generation(&session->evidence));
+    return rset_scrub_found_damage(session->at.dir_path, session->at.base,
+                                   rset_evidence_generation(&session->at.evidence));
 }
 
 /* Is what is on disk what the evidence says, or should be, but for what the journal has kept? */
@@ -175,7 +175,7 @@ builds_on(const rset_session *session)
 {
     return session->basis.content != RSET_CONTENT_IS_UNKNOWN &&
            (!rset_session_is_changed(session) || session->change.journal != NULL ||
-            session->local.next != NULL);
+            session->at.local.next != NULL);
 }
 
 /* A shadow file that was prepared has the name of its commit now. */
@@ -184,29 +184,29 @@ follow_shadow(rset_session *session, rset_err *err)
 {
     if (session->shadow.name == NULL)
         return RSET_OK;
-    session->local.shadow = session->shadow.name;
+    session->at.local.shadow = session->shadow.name;
     free(session->shadow.path);
-    if (asprintf(&session->shadow.path, "%s/%s", session->dir_path, session->shadow.name) >= 0)
+    if (asprintf(&session->shadow.path, "%s/%s", session->at.dir_path, session->shadow.name) >= 0)
         return RSET_OK;
     session->shadow.path = NULL;
-    return rset_fail(err, RSET_NOMEM, "%s: no memory for a name", session->path);
+    return rset_fail(err, RSET_NOMEM, "%s: no memory for a name", session->at.path);
 }
 
 /* That of a file of one rank is made of the time: its writer may not know what others have replicas of. */
 uint64_t
 rset_session_next_generation(const rset_session *session, const rset_agreed *a)
 {
-    return session->root ? rset_generation_at(a->most, rset_moment_now(), a->nonce)
-                         : rset_generation_next(a->most, a->nonce);
+    return rset_session_is_root(session) ? rset_generation_at(a->most, rset_moment_now(), a->nonce)
+                                         : rset_generation_next(a->most, a->nonce);
 }
 
 /* With which generation of a file of one rank did its history begin? Two that began apart cannot be told which is newer by their numbers. */
 static uint64_t
 begun_with(const rset_session *session, uint64_t next)
 {
-    const rset_evidence *ev = &session->evidence;
+    const rset_evidence *ev = &session->at.evidence;
 
-    if (!session->root)
+    if (!rset_session_is_root(session))
         return 0;
     if (ev->has_header)
         return ev->header.infos[0].stamp.since;
@@ -229,7 +229,7 @@ rset_session_protection(rset_session *session, const rset_agreed *a, rset_stamp_
     *out = (rset_protect_args){.world = team->comm,
                                .set = &layout->set,
                                .ranks = layout->ranks,
-                               .local = &session->local,
+                               .local = &session->at.local,
                                .shadow = &session->shadow.name,
                                .desc = layout->desc,
                                .extra = true,
@@ -252,8 +252,8 @@ void
 rset_session_note_protected(rset_session *session, const rset_desc *desc)
 {
     if (session->others != NULL)
-        rset_pending_note(session->others, &session->config, session->path, desc->generation);
-    if (session->root)
+        rset_pending_note(session->others, &session->config, session->at.path, desc->generation);
+    if (rset_session_is_root(session))
         rset_moment_heard_generation(desc->generation);
     session->basis.generation = desc->generation;
     rset_ours_note(desc->generation);
@@ -266,7 +266,7 @@ static void
 note_aside(const rset_ending *e, uint64_t now)
 {
     rset_session  *session = e->session;
-    const uint64_t was = rset_evidence_generation(&session->evidence);
+    const uint64_t was = rset_evidence_generation(&session->at.evidence);
     char           names[64] = "*", number[64] = "before";
 
     if (!e->put_aside || session->team->comm->rank != 0)
@@ -280,7 +280,7 @@ note_aside(const rset_ending *e, uint64_t now)
              "aside on each rank that has it, as %s.redset.%s.lost*; the commit after generation "
              "%" PRIu64 " removes it; when what was lost of it is back, h5redset restore makes it "
              "the newest again, h5redset drop removes it",
-             session->path, number, session->base, names, rset_generation_commits(now));
+             session->at.path, number, session->at.base, names, rset_generation_commits(now));
 }
 
 /* What some rank has is not what its program wrote: nobody keeps what was written since the last commit, and that is never only a
@@ -315,16 +315,16 @@ rset_sessions_encode(rset_ending *of, int n, const rset_agreed *a, rset_status b
         if (st == RSET_OK && before == RSET_OK)
             before = args[i].before;
         args[i].before = RSET_OK;
-        args[i].evidence = builds_on(session) ? &session->evidence : NULL;
+        args[i].evidence = builds_on(session) ? &session->at.evidence : NULL;
         args[i].changed_out = &changed;
         args[i].journal = session->change.journal;
         args[i].verified = session->basis.content == RSET_CONTENT_IS_VERIFIED;
         args[i].left = session->change.left.st_ino != 0 ? &session->change.left : NULL;
         args[i].keep = session->config.keep;
         args[i].aside = of[i].put_aside;
-        args[i].aside_before = session->evidence.nlost > 0;
+        args[i].aside_before = session->at.evidence.nlost > 0;
         args[i].changed_before =
-            session->evidence.nchanged > 0 ? rset_evidence_generation(&session->evidence) : 0;
+            session->at.evidence.nchanged > 0 ? rset_evidence_generation(&session->at.evidence) : 0;
         args[i].unkept = &unkept[i];
         unkept[i] = RSET_ERR_NONE;
         args[i].desc.generation = args[0].desc.generation;

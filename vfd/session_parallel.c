@@ -19,7 +19,7 @@ resolve_without(rset_session *session, const rset_err *own, const rset_err *why,
 
     session->basis.company = RSET_COMPANY_ABSENT;
     if (session->config.required && alone == RSET_OK && !known &&
-        rset_evidence_asks(&session->evidence))
+        rset_evidence_asks(&session->at.evidence))
         return rset_fail(err, why->status, "%s", why->text);
     if (alone == RSET_ABSENT &&
         session->how.followed) /* HDF5 would read fill values instead (P2) */
@@ -27,13 +27,13 @@ resolve_without(rset_session *session, const rset_err *own, const rset_err *why,
                          "%.300s: is missing, and only all ranks together can say whether it was "
                          "lost: read what is linked to it on all ranks, or run \"mpirun h5redset "
                          "rebuild\" before: %.500s",
-                         session->path, why->text);
+                         session->at.path, why->text);
     if (alone == RSET_ABSENT)
         return rset_fail(err, alone, "%s", own->text);
     if (alone != RSET_OK)
         return rset_fail(err, alone, "%s; and the other ranks were not there to help: %s",
                          own->text, why->text);
-    if (session->tell.note[0] == '\0' && !told && rset_evidence_asks(&session->evidence))
+    if (session->tell.note[0] == '\0' && !told && rset_evidence_asks(&session->at.evidence))
         snprintf(session->tell.note, sizeof session->tell.note,
                  "opened without the other ranks: %.900s", why->text);
     return RSET_OK;
@@ -47,17 +47,16 @@ make_room(rset_session *session, char **made_out, rset_err *err)
     rset_status st;
 
     *made_out = NULL;
-    if (session->dir != NULL)
+    if (session->at.local.dir != NULL)
         return RSET_OK;
-    st = rset_dir_make(session->dir_path, made_out, err);
+    st = rset_dir_make(session->at.dir_path, made_out, err);
     if (st == RSET_OK)
-        st = rset_dir_open(session->dir_path, false, &session->dir, err);
-    session->local.dir = session->dir;
+        st = rset_dir_open(session->at.dir_path, false, &session->at.local.dir, err);
     if (st == RSET_ABSENT) /* that word is for files that were never protected */
         return rset_fail(err, RSET_IO, "%s: cannot be made: is it a link to what is not there?",
-                         session->dir_path);
+                         session->at.dir_path);
     if (st == RSET_OK)
-        rset_dir_share(session->dir);
+        rset_dir_share(session->at.local.dir);
     return st;
 }
 
@@ -65,7 +64,7 @@ make_room(rset_session *session, char **made_out, rset_err *err)
 static rset_status
 verify_when_read(rset_session *session, rset_err *err)
 {
-    if (session->config.verify != RSET_VERIFY_READ || session->evidence.is_void)
+    if (session->config.verify != RSET_VERIFY_READ || session->at.evidence.is_void)
         return RSET_OK;
     return rset_session_verify_later(session, err);
 }
@@ -88,9 +87,9 @@ static void
 verify_behind(rset_session *session, const rset_outcome *outcome)
 {
     if (outcome->unread && session->config.verify == RSET_VERIFY_OPEN)
-        rset_scrub_begin(session->dir_path, session->base, outcome->generation);
+        rset_scrub_begin(session->at.dir_path, session->at.base, outcome->generation);
     else
-        rset_scrub_forget(session->dir_path, session->base);
+        rset_scrub_forget(session->at.dir_path, session->at.base);
 }
 
 /* What is there now, and opened: the last that can fail on one rank alone. `verified`: what was verified or rebuilt; zeros:
@@ -102,13 +101,13 @@ begin_use(rset_session *session, const rset_identity *verified, const rset_lower
     rset_status st = rset_session_survey(session, err);
 
     if (st == RSET_OK && verified->inode != 0 &&
-        !rset_identity_same(verified, &session->evidence.data))
+        !rset_identity_same(verified, &session->at.evidence.data))
         st = rset_fail(err, RSET_BUSY,
                        "%s: another process replaced it while it was opened; open it again",
-                       session->path);
+                       session->at.path);
     if (st == RSET_OK)
         st = verify_when_read(session, err);
-    return st == RSET_OK ? lower->open(lower->handle, &session->evidence.data, err) : st;
+    return st == RSET_OK ? lower->open(lower->handle, &session->at.evidence.data, err) : st;
 }
 
 static void
@@ -130,8 +129,8 @@ own_opened(rset_did did)
 static void
 take_opened(rset_session *session, const rset_opened *sum)
 {
-    session->opened.concerned = sum->concerned;
-    session->opened.rebuilt = sum->rebuilt;
+    session->outcome.opened.concerned = sum->concerned;
+    session->outcome.opened.rebuilt = sum->rebuilt;
 }
 
 /* All open what is there now, or none does; and hear of how many ranks anything was done. Collective. */
@@ -140,7 +139,7 @@ begin_use_together(rset_session *session, const rset_identity *verified, const r
                    rset_err *err)
 {
     const rset_team     *team = session->team;
-    rset_opened          sum = own_opened(session->opened.did);
+    rset_opened          sum = own_opened(session->outcome.opened.did);
     const rset_reduction what = {&sum, sizeof sum, add_opened};
     const rset_status    st =
         rset_reduce(team->comm, begin_use(session, verified, lower, err), team->host, &what, err);
@@ -160,7 +159,7 @@ static rset_status
 begin_use_of_restored(void *arg, const rset_outcome *out, rset_err *err)
 {
     restored_use       *use = arg;
-    const rset_identity verified = use->session->evidence.data;
+    const rset_identity verified = use->session->at.evidence.data;
 
     use->sum = own_opened(rset_session_did(out));
     return begin_use(use->session, &verified, use->lower, err);
@@ -170,7 +169,7 @@ begin_use_of_restored(void *arg, const rset_outcome *out, rset_err *err)
 static rset_status
 encode_again(rset_session *session, const rset_agreed *a, rset_err *why)
 {
-    const rset_evidence *ev = &session->evidence;
+    const rset_evidence *ev = &session->at.evidence;
     char                *own = session->change.label;
     rset_status          st;
 
@@ -188,11 +187,11 @@ note_refusal(rset_session *session, rset_status st, rset_reason reason)
                       reason == RSET_REASON_MIXTURE || reason == RSET_REASON_NEWER ||
                       reason == RSET_REASON_NO_RECORD;
 
-    if (session->dir == NULL || rset_session_readonly(session) ||
+    if (session->at.local.dir == NULL || rset_session_readonly(session) ||
         (st != RSET_OK && (st != RSET_LOST || !lost)))
         return;
-    rset_mark_refused(&session->local, &session->evidence, st != RSET_OK);
-    session->evidence.refused = st != RSET_OK;
+    rset_mark_refused(&session->at.local, &session->at.evidence, st != RSET_OK);
+    session->at.evidence.refused = st != RSET_OK;
 }
 
 /* Where all is in order there is nothing left that could fail on one rank, and nothing to agree on. *doubted_out: with RSET_LOST, it
@@ -203,8 +202,8 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
 {
     const rset_team       *team = session->team;
     rset_recover_args      args = {.world = team->comm,
-                                   .local = &session->local,
-                                   .evidence = &session->evidence,
+                                   .local = &session->at.local,
+                                   .evidence = &session->at.evidence,
                                    .host = team->host,
                                    .before = before,
                                    .content = content_wanted(session, a->reads),
@@ -235,8 +234,8 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
     args.use = session->older.back == 0 ? &use : NULL;
     if (before == RSET_OK)
         args.before = verify_when_read(session, err);
-    session->evidence.distrusted =
-        session->evidence.distrusted || rset_session_is_distrusted(session);
+    session->at.evidence.distrusted =
+        session->at.evidence.distrusted || rset_session_is_distrusted(session);
     st = rset_recover(&args, &outcome, err);
     rset_long_rebuild_end(&rebuild, st);
     note_refusal(session, st, outcome.reason);
@@ -251,7 +250,7 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
     }
     if (st != RSET_OK)
         return st;
-    verified = session->evidence.data;
+    verified = session->at.evidence.data;
     if (outcome.apart && a->reads)
         rset_rendezvous_read_apart(team->rendezvous, &session->kind);
     if (session->older.back > 0 && !a->reads && !outcome.protected_ && !outcome.reprotect)
@@ -264,7 +263,7 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
                                                                  : RSET_CONTENT_IS_VERIFIED;
     rset_session_count_outcome(session, &outcome);
     verify_behind(session, &outcome);
-    session->opened.did = rset_session_did(&outcome);
+    session->outcome.opened.did = rset_session_did(&outcome);
     if (outcome.in_use) {
         take_opened(session, &restored.sum);
         return RSET_OK;
@@ -288,7 +287,7 @@ recover_root(rset_session *session, rset_status before, const rset_lower *lower,
     *had_out = st == RSET_LOST && did.gone ? GONE : HAD;
     if (st != RSET_OK)
         return st;
-    session->opened.did = did.replaced ? RSET_DID_REBUILD : RSET_DID_NOTHING;
+    session->outcome.opened.did = did.replaced ? RSET_DID_REBUILD : RSET_DID_NOTHING;
     return did.acted && session->older.back == 0
                ? begin_use_together(session, &did.verified, lower, err)
                : RSET_OK;
@@ -358,11 +357,12 @@ recover_any(rset_session *session, const rset_agreed *a, rset_status before,
 static bool
 seems_whole(const rset_session *session, rset_status own)
 {
-    const rset_evidence *ev = &session->evidence;
+    const rset_evidence *ev = &session->at.evidence;
 
-    return own == RSET_OK && session->how.found == RSET_FOUND && !session->root && ev->has_header &&
-           !ev->is_void && !ev->undo.there && ev->next_name == NULL && ev->nlost == 0 &&
-           !rset_session_is_older(session) && !rset_session_is_distrusted(session);
+    return own == RSET_OK && session->how.found == RSET_FOUND && !rset_session_is_root(session) &&
+           ev->has_header && !ev->is_void && !ev->undo.there && ev->next_name == NULL &&
+           ev->nlost == 0 && !rset_session_is_older(session) &&
+           !rset_session_is_distrusted(session);
 }
 
 /* All do something else now, and all of this file is as it was protected: it is opened as if they had come, and closed with them. They
@@ -374,10 +374,10 @@ is_opened_by_itself(rset_session *session)
     const rset_content content = content_wanted(session, true);
     const rset_outcome whole = {.protected_ = true,
                                 .unread = content != RSET_CONTENT_ALL,
-                                .generation = rset_evidence_generation(&session->evidence)};
+                                .generation = rset_evidence_generation(&session->at.evidence)};
     rset_err           ignored = RSET_ERR_NONE;
 
-    if (!rset_stands_alone(&session->local, &session->evidence, content, team->comm->rank,
+    if (!rset_stands_alone(&session->at.local, &session->at.evidence, content, team->comm->rank,
                            team->ranks) ||
         verify_when_read(session, &ignored) != RSET_OK)
         return false;
@@ -386,7 +386,7 @@ is_opened_by_itself(rset_session *session)
     session->basis.generation = whole.generation;
     session->basis.content =
         content != RSET_CONTENT_NONE ? RSET_CONTENT_IS_VERIFIED : RSET_CONTENT_IS_PROTECTED;
-    session->opened.did = rset_session_did(&whole);
+    session->outcome.opened.did = rset_session_did(&whole);
     rset_session_count_outcome(session, &whole);
     verify_behind(session, &whole);
     return true;
@@ -406,7 +406,7 @@ meet_to_open(rset_session *session, rset_proposal *p, rset_agreed *a, rset_err *
     p->whole = known.whole;
     p->needs_all = known.needs_all;
     p->came = known.came;
-    p->step = session->how.mode == RSET_OPEN_UPDATE && !session->root;
+    p->step = session->how.mode == RSET_OPEN_UPDATE && !rset_session_is_root(session);
     return rset_session_meet(session, p, a, why);
 }
 
@@ -417,7 +417,7 @@ static rset_status
 meet_without(rset_session *session, rset_proposal *p, rset_agreed *a, rset_err *own, rset_err *why)
 {
     const bool again =
-        p->came > 1 && !a->known && (p->evidence || rset_evidence_asks(&session->evidence));
+        p->came > 1 && !a->known && (p->evidence || rset_evidence_asks(&session->at.evidence));
 
     if (own->status == RSET_OK)
         own->status = rset_session_resolve_serial(
@@ -478,9 +478,9 @@ rset_session_resolve_parallel(rset_session *session, rset_status own, const rset
     st = own == RSET_OK ? make_room(session, &made, err) : own;
     st = recover_any(session, &a, st, lower, err);
     if (made != NULL && st != RSET_OK) {
-        rset_dir_close(session->dir);
-        session->dir = session->local.dir = NULL;
-        rset_dir_unmake(session->dir_path, made);
+        rset_dir_close(session->at.local.dir);
+        session->at.local.dir = NULL;
+        rset_dir_unmake(session->at.dir_path, made);
     }
     free(made);
     return st;

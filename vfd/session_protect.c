@@ -18,7 +18,7 @@
 static bool
 unchanged_after_all(rset_session *session)
 {
-    const rset_evidence *ev = &session->evidence;
+    const rset_evidence *ev = &session->at.evidence;
     rset_err             ignored = RSET_ERR_NONE;
     bool                 same = false;
 
@@ -26,10 +26,11 @@ unchanged_after_all(rset_session *session)
         ev->undo.there || /* it had changed before */
         session->change.bytes > RSET_SMALL_CHANGE || !ev->header.infos[0].files[0].has_sums)
         return false;
-    (void)rset_is_as_recorded(&session->local, &ev->header.infos[0], &same, &ignored);
-    if (!same || rset_set_void(session->dir, &session->evidence, false, &ignored) != RSET_OK ||
-        rset_undo_remove(session->dir, session->prefix, &(rset_undo){.rotten = true}, &ignored) !=
-            RSET_OK)
+    (void)rset_is_as_recorded(&session->at.local, &ev->header.infos[0], &same, &ignored);
+    if (!same ||
+        rset_set_void(session->at.local.dir, &session->at.evidence, false, &ignored) != RSET_OK ||
+        rset_undo_remove(session->at.local.dir, session->at.prefix, &(rset_undo){.rotten = true},
+                         &ignored) != RSET_OK)
         return false;
     rset_journal_leave(session->change.journal);
     session->change.journal = NULL;
@@ -47,7 +48,7 @@ fail_without_mpi(rset_ending *e, rset_err *err)
     if (session->ended.why.status != RSET_OK) /* the reason is the one that it was then */
         return rset_session_recall(session, &e->p, &e->a, err);
     if (session->no_team.status != RSET_OK)
-        return rset_fail(err, session->no_team.status, "%s: %.900s", session->path,
+        return rset_fail(err, session->no_team.status, "%s: %.900s", session->at.path,
                          session->no_team.text);
     snprintf(why, sizeof why, "process %s", rset_mpi_why_not(NULL));
     if (session->team != NULL)
@@ -55,7 +56,7 @@ fail_without_mpi(rset_ending *e, rset_err *err)
     if (rset_session_is_of_others(session, err))
         return err->status;
     return rset_fail(err, RSET_PEER, "%s: closed where MPI cannot be called: this %s",
-                     session->path,
+                     session->at.path,
                      rset_mpi_running() ? "thread may not call it (see MPI_Init_thread)" : why);
 }
 
@@ -79,7 +80,7 @@ still_as_left(const rset_session *session, rset_err *err)
     return rset_fail(err, RSET_BUSY,
                      "%s: was changed, renamed or removed by another process before it was "
                      "protected; two jobs must not write the same files at once" RSET_ADVICE,
-                     session->path);
+                     session->at.path);
 }
 
 /* The files were created over those of an older commit, which may be decided on. */
@@ -87,8 +88,8 @@ static rset_status
 finish_older(rset_session *session, rset_status before, rset_err *err)
 {
     rset_recover_args args = {.world = session->team->comm,
-                              .local = &session->local,
-                              .evidence = &session->evidence,
+                              .local = &session->at.local,
+                              .evidence = &session->at.evidence,
                               .host = session->team->host,
                               .before = before};
 
@@ -101,9 +102,9 @@ say_base(const rset_session *session, rset_proposal *p)
 {
     const bool met = session->basis.company == RSET_COMPANY_ALL;
 
-    if (!rset_session_is_new(session) && (met || rset_session_is_changed(session)))
+    if (!rset_session_is(session, RSET_IS_NEW) && (met || rset_session_is_changed(session)))
         p->least_base = p->most_base =
-            met ? session->basis.generation : rset_evidence_generation(&session->evidence);
+            met ? session->basis.generation : rset_evidence_generation(&session->at.evidence);
 }
 
 /* May what all have closed be protected as one? */
@@ -115,12 +116,12 @@ may_be_sealed(const rset_session *session, const rset_proposal *p, rset_err *err
             err, RSET_PEER,
             "%s: a rank had opened its file without the others, and nobody knows "
             "whether they were of one generation; open the files with all ranks" RSET_ADVICE,
-            session->path);
+            session->at.path);
     if (p->least_base <= p->most_base && p->least_base != p->most_base)
         return rset_fail(err, RSET_PEER,
                          "%s: ranks have changed files of different generations; open the files "
                          "with all ranks" RSET_ADVICE,
-                         session->path);
+                         session->at.path);
     return RSET_OK;
 }
 
@@ -129,8 +130,8 @@ static rset_status
 repair_redundancy(rset_session *session, rset_status before, rset_err *err)
 {
     rset_recover_args args = {.world = session->team->comm,
-                              .local = &session->local,
-                              .evidence = &session->evidence,
+                              .local = &session->at.local,
+                              .evidence = &session->at.evidence,
                               .content = RSET_CONTENT_ALL,
                               .host = session->team->host,
                               .required = session->config.required,
@@ -140,7 +141,7 @@ repair_redundancy(rset_session *session, rset_status before, rset_err *err)
 
     if (st != RSET_OK)
         return st;
-    rset_scrub_forget(session->dir_path, session->base);
+    rset_scrub_forget(session->at.dir_path, session->at.base);
     if (outcome.note[0] != '\0' && session->team->comm->rank == 0)
         snprintf(session->tell.note, sizeof session->tell.note, "%s", outcome.note);
     return RSET_OK;
@@ -150,9 +151,9 @@ repair_redundancy(rset_session *session, rset_status before, rset_err *err)
 static uint64_t
 say_replaced(const rset_session *session)
 {
-    const rset_evidence *ev = &session->evidence;
+    const rset_evidence *ev = &session->at.evidence;
 
-    if (!rset_session_is_new(session))
+    if (!rset_session_is(session, RSET_IS_NEW))
         return 0;
     return (session->over == RSET_OVER_REFUSED ? RSET_BIT_REFUSED : 0) |
            (session->over == RSET_OVER_NOTHING ? RSET_BIT_LACKS : 0) |
@@ -176,15 +177,16 @@ meet_to_close(rset_ending *e, rset_status before, rset_err *why)
     rset_proposal *p = &e->p;
     rset_status    st;
 
-    p->bits = (rset_session_is_changed(session) ? RSET_BIT_CHANGED : 0) |
-              (before != RSET_OK ? RSET_BIT_INCOMPLETE : 0) |
-              (session->evidence.next_name != NULL ? RSET_BIT_PREPARED : 0) |
-              (rset_session_is_distrusted(session) ? RSET_BIT_DISTRUSTED : 0) |
-              (session->basis.company == RSET_COMPANY_ABSENT && !rset_session_is_new(session)
-                   ? RSET_BIT_APART
-                   : 0) |
-              (session->external ? RSET_BIT_EXTERNAL : 0) | say_replaced(session) |
-              rset_anew_bits(session);
+    p->bits =
+        (rset_session_is_changed(session) ? RSET_BIT_CHANGED : 0) |
+        (before != RSET_OK ? RSET_BIT_INCOMPLETE : 0) |
+        (session->at.evidence.next_name != NULL ? RSET_BIT_PREPARED : 0) |
+        (rset_session_is_distrusted(session) ? RSET_BIT_DISTRUSTED : 0) |
+        (session->basis.company == RSET_COMPANY_ABSENT && !rset_session_is(session, RSET_IS_NEW)
+             ? RSET_BIT_APART
+             : 0) |
+        (session->external ? RSET_BIT_EXTERNAL : 0) | say_replaced(session) |
+        rset_anew_bits(session);
     say_base(session, p);
     if (rset_session_is_changed(session))
         rset_deleted_say(session, p);
@@ -207,11 +209,10 @@ meet(rset_ending *e, int mates, rset_status *before, rset_err *err)
 
     e->p = rset_session_propose(session, RSET_RENDEZVOUS_CLOSE);
     e->p.keys[RSET_KEY_TOGETHER] += (uint64_t)mates - 1;
-    if (session->dir == NULL) { /* created just now */
-        st =
-            rset_dir_open(session->dir_path, false, &session->dir, *before == RSET_OK ? err : &why);
+    if (session->at.local.dir == NULL) { /* created just now */
+        st = rset_dir_open(session->at.dir_path, false, &session->at.local.dir,
+                           *before == RSET_OK ? err : &why);
         *before = *before == RSET_OK ? st : *before;
-        session->local.dir = session->dir;
         why = RSET_ERR_NONE;
     }
     st = meet_to_close(e, *before, &why);
@@ -219,7 +220,7 @@ meet(rset_ending *e, int mates, rset_status *before, rset_err *err)
         session->basis.content == RSET_CONTENT_IS_VERIFIED)
         session->basis.content = RSET_CONTENT_IS_PROTECTED;
     if (st == RSET_OK && (e->p.bits & RSET_BIT_EXTERNAL) != 0 && session->team->comm->rank == 0)
-        rset_external_note(session->path, session->external);
+        rset_external_note(session->at.path, session->external);
     return st == RSET_OK ? RSET_OK : rset_fail(err, st, "%s", why.text);
 }
 
@@ -236,7 +237,7 @@ check(rset_ending *e, const rset_team *team, rset_status before, rset_err *err)
             rset_fail(err, RSET_USAGE,
                       "%s: is not a file of the same ranks as those that it is closed together "
                       "with (together=)",
-                      session->path);
+                      session->at.path);
     if (before == RSET_OK && (before = may_be_sealed(session, &e->p, err)) != RSET_OK &&
         team->comm->rank != 0)
         e->p.told = true; /* all find the same, and rank 0 says it */

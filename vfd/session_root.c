@@ -33,7 +33,7 @@ tell_aside(rset_session *session, const rset_replica_outcome *out)
              "on %.64s, was taken; that of %s UTC, on %.64s, was put aside there: if that is "
              "wanted, h5redset restore --generation=%016" PRIx64
              " makes it the newest again, h5redset drop removes it",
-             session->path, now, out->from, then, session->team->host, out->aside);
+             session->at.path, now, out->from, then, session->team->host, out->aside);
 }
 
 static void
@@ -43,9 +43,9 @@ tell_changed(rset_session *session, const rset_replica_outcome *out)
     char         how[576];
 
     altered.own = rset_session_is_ours(session);
-    rset_put_aside_say(&altered, session->base, out->changed, how, sizeof how);
+    rset_put_aside_say(&altered, session->at.base, out->changed, how, sizeof how);
     snprintf(session->tell.note, sizeof session->tell.note, "%s: %s (copied from %.64s to %.64s)",
-             session->path, how, out->from, session->team->host);
+             session->at.path, how, out->from, session->team->host);
 }
 
 static void
@@ -57,8 +57,8 @@ tell_outcome(rset_session *session, const rset_replica_outcome *out)
         tell_aside(session, out);
     else if (out->from[0] != '\0')
         snprintf(session->tell.note, sizeof session->tell.note,
-                 "%s: was missing, outdated or damaged here, and was copied from %s", session->path,
-                 out->from);
+                 "%s: was missing, outdated or damaged here, and was copied from %s",
+                 session->at.path, out->from);
     rset_session_count(session, out->from[0] != '\0' ? RSET_COUNT_REBUILT : RSET_COUNT_VERIFIED);
 }
 
@@ -68,7 +68,7 @@ follow(const rset_session *session, uint64_t generation)
 {
     rset_ours_note(generation);
     if (session->others != NULL)
-        rset_pending_note(session->others, &session->config, session->path, generation);
+        rset_pending_note(session->others, &session->config, session->at.path, generation);
 }
 
 static rset_replica_args
@@ -76,17 +76,18 @@ as_args(rset_session *session, rset_status before)
 {
     const rset_team *team = session->team;
 
-    return (rset_replica_args){
-        .world = team->comm,
-        .local = &session->local,
-        .evidence = &session->evidence,
-        .host = team->host,
-        .before = before,
-        .readonly = rset_session_readonly(session),
-        .tidy = session->how.mode != RSET_OPEN_READ,
-        .written = rset_session_is_ours(session) ? rset_evidence_generation(&session->evidence) : 0,
-        .keep = rset_session_is_older(session) ? 0 : session->config.keep,
-        .keep_changed = session->config.keep_changed};
+    return (rset_replica_args){.world = team->comm,
+                               .local = &session->at.local,
+                               .evidence = &session->at.evidence,
+                               .host = team->host,
+                               .before = before,
+                               .readonly = rset_session_readonly(session),
+                               .tidy = session->how.mode != RSET_OPEN_READ,
+                               .written = rset_session_is_ours(session)
+                                              ? rset_evidence_generation(&session->at.evidence)
+                                              : 0,
+                               .keep = rset_session_is_older(session) ? 0 : session->config.keep,
+                               .keep_changed = session->config.keep_changed};
 }
 
 /* Of an older one that is taken instead there was a sign. */
@@ -94,7 +95,7 @@ static rset_status
 none_there(const rset_session *session, rset_did_root *did, rset_err *err)
 {
     did->gone = true;
-    return rset_fail(err, RSET_LOST, "%s: is lost on all ranks", session->path);
+    return rset_fail(err, RSET_LOST, "%s: is lost on all ranks", session->at.path);
 }
 
 rset_status

@@ -15,7 +15,7 @@ rset_session_recorded_nearby(const rset_session *session)
     rset_search_list search;
     rset_serial_args args = rset_session_serial_args(session, &none, &search);
 
-    return session->dir != NULL && rset_recorded_nearby(&args);
+    return session->at.local.dir != NULL && rset_recorded_nearby(&args);
 }
 
 /* `falls`: what nobody can verify is refused, for an older generation; *doubted_out: so it was. */
@@ -23,14 +23,14 @@ static rset_status
 recover(rset_session *session, rset_content content, bool falls, bool *doubted_out, rset_err *err)
 {
     rset_search_list  search;
-    rset_serial_args  args = rset_session_serial_args(session, &session->evidence, &search);
+    rset_serial_args  args = rset_session_serial_args(session, &session->at.evidence, &search);
     rset_long_rebuild rebuild;
     rset_outcome      outcome;
     rset_status       st;
 
     *doubted_out = false;
-    if (session->dir == NULL)
-        return rset_fail(err, RSET_ABSENT, "%s: the directory is missing", session->path);
+    if (session->at.local.dir == NULL)
+        return rset_fail(err, RSET_ABSENT, "%s: the directory is missing", session->at.path);
     args.content = content;
     args.fallback = falls;
     rset_long_rebuild_begin(&rebuild, NULL);
@@ -40,11 +40,11 @@ recover(rset_session *session, rset_content content, bool falls, bool *doubted_o
     *doubted_out = st == RSET_LOST && outcome.reason == RSET_REASON_UNVERIFIABLE;
     if (st != RSET_OK)
         return st;
-    session->opened = (rset_opened){.did = rset_session_did(&outcome)};
-    session->opened.concerned = session->opened.did > RSET_DID_NOTHING;
+    session->outcome.opened = (rset_opened){.did = rset_session_did(&outcome)};
+    session->outcome.opened.concerned = session->outcome.opened.did > RSET_DID_NOTHING;
     session->basis.content =
         outcome.protected_ ? RSET_CONTENT_IS_PROTECTED : RSET_CONTENT_IS_UNKNOWN;
-    session->opened.rebuilt = session->opened.did == RSET_DID_REBUILD;
+    session->outcome.opened.rebuilt = session->outcome.opened.did == RSET_DID_REBUILD;
     rset_session_count_outcome(session, &outcome);
     snprintf(session->tell.note, sizeof session->tell.note, "%s", outcome.note);
     return RSET_OK;
@@ -53,9 +53,9 @@ recover(rset_session *session, rset_content content, bool falls, bool *doubted_o
 static const rset_file_info *
 record(const rset_session *session)
 {
-    const rset_info *info = &session->evidence.header.infos[0];
+    const rset_info *info = &session->at.evidence.header.infos[0];
 
-    return session->evidence.has_header && info->nfiles == 1 ? &info->files[0] : NULL;
+    return session->at.evidence.has_header && info->nfiles == 1 ? &info->files[0] : NULL;
 }
 
 rset_status
@@ -68,8 +68,9 @@ rset_session_verify_later(rset_session *session, rset_err *err)
         return RSET_OK;
     free(session->verified);
     session->verified = calloc(f->sums.nblocks / 8 + 1, 1);
-    return session->verified != NULL ? RSET_OK
-                                     : rset_fail(err, RSET_NOMEM, "%s: no memory", session->path);
+    return session->verified != NULL
+               ? RSET_OK
+               : rset_fail(err, RSET_NOMEM, "%s: no memory", session->at.path);
 }
 
 /* The newest, or where that cannot be had, or verified, an older one. Not of files of ranks that have not come: they may have the
@@ -99,11 +100,11 @@ rset_session_resolve_serial(rset_session *session, rset_content content, rset_er
 
     if (st == RSET_OK && session->older.back > 0)
         rset_session_say_fallen(session);
-    if (st == RSET_ABSENT && session->how.found == RSET_FOUND && !session->evidence.any) {
+    if (st == RSET_ABSENT && session->how.found == RSET_FOUND && !session->at.evidence.any) {
         *err = RSET_ERR_NONE; /* never protected, as far as this process can see */
         return RSET_OK;
     }
-    if (st != RSET_OK || session->evidence.is_void || content != RSET_CONTENT_NONE)
+    if (st != RSET_OK || session->at.evidence.is_void || content != RSET_CONTENT_NONE)
         return st;
     return rset_session_verify_later(session, err);
 }
@@ -150,7 +151,7 @@ check_blocks(rset_session *session, const rset_lower *lower, size_t first, size_
         if (session->verified[b / 8] & bit)
             continue;
         if (buf == NULL && (buf = malloc((size_t)record(session)->sums.block)) == NULL)
-            return rset_fail(err, RSET_NOMEM, "%s: no memory to verify it", session->path);
+            return rset_fail(err, RSET_NOMEM, "%s: no memory to verify it", session->at.path);
         *good_out = is_good(session, lower, b, buf);
         if (!*good_out)
             break;
@@ -166,7 +167,7 @@ check_blocks(rset_session *session, const rset_lower *lower, size_t first, size_
 static rset_status
 repair(rset_session *session, const rset_lower *lower, rset_err *err)
 {
-    const uint64_t opened = rset_evidence_generation(&session->evidence);
+    const uint64_t opened = rset_evidence_generation(&session->at.evidence);
     rset_status    st = rset_session_survey(session, err);
     bool           ignored;
 
@@ -174,14 +175,14 @@ repair(rset_session *session, const rset_lower *lower, rset_err *err)
     session->verified = NULL;
     if (st == RSET_OK)
         st = recover(session, RSET_CONTENT_ALL, false, &ignored, err);
-    if (st == RSET_OK && rset_evidence_generation(&session->evidence) != opened)
+    if (st == RSET_OK && rset_evidence_generation(&session->at.evidence) != opened)
         st = rset_fail(err, RSET_BUSY,
                        "%s: is damaged, and another process has committed it anew since it was "
                        "opened: close it, and open it again",
-                       session->path);
+                       session->at.path);
     if (st != RSET_OK)
         return st;
-    session->is = session->evidence.data;
+    session->is = session->at.evidence.data;
     st = lower->open(lower->handle, &session->is, err);
     if (st == RSET_OK)
         rset_session_note_opened(session);

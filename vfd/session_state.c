@@ -39,7 +39,7 @@ rset_session_forget_shadow(rset_session *session)
     free(session->shadow.name);
     free(session->shadow.path);
     session->shadow = (rset_new_file){0};
-    session->local.shadow = NULL;
+    session->at.local.shadow = NULL;
 }
 
 void
@@ -47,10 +47,11 @@ rset_session_free(rset_session *session)
 {
     if (session == NULL)
         return;
-    if (session->part == NULL || !(rset_session_is_inherited(session) ||
-                                   rset_background_busy(session->path))) { /* else it is theirs */
+    if (session->part == NULL ||
+        !(rset_session_is_inherited(session) ||
+          rset_background_busy(session->at.path))) { /* else it is theirs */
+        rset_journal_drop(session->part != NULL ? session->part->at.local.next : NULL);
         rset_session_free(session->part);
-        rset_journal_drop(session->next);
     }
     rset_session_end_changes(session);
     rset_session_forget_shadow(session);
@@ -58,14 +59,9 @@ rset_session_free(rset_session *session)
         rset_file_close(session->use, NULL);
     else
         rset_claim_end(session->use);
-    rset_evidence_free(&session->evidence);
-    rset_dir_close(session->dir);
+    rset_beside_free(&session->at);
     free(session->verified);
-    free(session->path);
     free(session->known_as);
-    free(session->dir_path);
-    free(session->base);
-    free(session->prefix);
     free(session->comm);
     free(session->older.name);
     free(session->older.path);
@@ -91,13 +87,10 @@ rset_session_new(const rset_config *config, const char *path, rset_session **out
         return rset_fail(err, RSET_NOMEM, "%s: no memory to open it", path);
     session->config = *config;
     session->process = getpid();
-    session->path = strdup(path);
     session->known_as = name_known(path);
-    session->root = rset_config_is_root(config, path);
     rset_kind_of(path, &session->kind);
-    st = rset_path_split(path, &session->dir_path, &session->base, err);
-    if (st == RSET_OK && (session->path == NULL || session->known_as == NULL ||
-                          asprintf(&session->prefix, "%s.", session->base) < 0))
+    st = rset_beside_name(path, &session->at, err);
+    if (st == RSET_OK && session->known_as == NULL)
         st = rset_fail(err, RSET_NOMEM, "%s: no memory to open it", path);
     if (st != RSET_OK) {
         rset_session_free(session);
@@ -113,7 +106,7 @@ rset_session_count(rset_session *session, rset_count what)
     struct stat sb;
 
     session->cost.files[what]++;
-    if (stat(session->path, &sb) == 0 && sb.st_size > 0)
+    if (stat(session->at.path, &sb) == 0 && sb.st_size > 0)
         session->cost.bytes[what] += (uint64_t)sb.st_size;
 }
 
@@ -144,8 +137,8 @@ rset_session_did(const rset_outcome *outcome)
 static void
 note_generation(rset_session *session)
 {
-    const rset_evidence *ev = &session->evidence;
-    rset_opened         *opened = &session->opened;
+    const rset_evidence *ev = &session->at.evidence;
+    rset_opened         *opened = &session->outcome.opened;
     const char          *label = ev->has_header ? ev->header.infos[0].stamp.label : NULL;
 
     opened->generation = rset_evidence_generation(ev);
@@ -162,15 +155,15 @@ note_generation(rset_session *session)
 void
 rset_session_note_opened(rset_session *session)
 {
-    const rset_status st = session->verdict.status;
+    const rset_status st = session->outcome.verdict.status;
 
     if (st != RSET_OK)
-        session->opened =
+        session->outcome.opened =
             (rset_opened){.did = st == RSET_ABSENT ? RSET_DID_NOT_ASK : RSET_DID_REFUSE};
     else
         note_generation(session);
-    rset_history_opened(session->known_as, &session->opened,
-                        st != RSET_OK && st != RSET_ABSENT ? &session->verdict : NULL);
+    rset_history_opened(session->known_as, &session->outcome.opened,
+                        st != RSET_OK && st != RSET_ABSENT ? &session->outcome.verdict : NULL);
 }
 
 void
@@ -187,13 +180,13 @@ rset_session_spent(rset_session *session, rset_phase_scope *scope)
 bool
 rset_session_was_protected(const rset_session *session)
 {
-    return session->evidence.any;
+    return session->at.evidence.any;
 }
 
 bool
 rset_session_is_update(const rset_session *session)
 {
-    return session->how.mode != RSET_OPEN_READ && !rset_session_is_new(session);
+    return session->how.mode != RSET_OPEN_READ && !rset_session_is(session, RSET_IS_NEW);
 }
 
 /* Only files opened for writing that were really used have anything to end together. An unprotected one that did not change
@@ -201,20 +194,26 @@ rset_session_is_update(const rset_session *session)
 bool
 rset_session_needs_others(const rset_session *session)
 {
-    return rset_session_is_in_use(session) && session->how.mode != RSET_OPEN_READ &&
+    return rset_session_is(session, RSET_IS_IN_USE) && session->how.mode != RSET_OPEN_READ &&
            (rset_session_is_changed(session) || session->basis.company == RSET_COMPANY_ALL);
+}
+
+bool
+rset_session_is_root(const rset_session *session)
+{
+    return rset_config_is_root(&session->config, session->at.path);
 }
 
 bool
 rset_session_is_older(const rset_session *session)
 {
-    return rset_name_kept(session->base) != 0;
+    return rset_name_kept(session->at.base) != 0;
 }
 
 const char *
 rset_session_at(const rset_session *session)
 {
-    return session->shadow.path != NULL ? session->shadow.path : session->path;
+    return session->shadow.path != NULL ? session->shadow.path : session->at.path;
 }
 
 const char *
@@ -233,13 +232,14 @@ bool
 rset_session_insists(const rset_session *session)
 {
     return session->config.required || session->config.files[0] != '\0' ||
-           session->config.comm != NULL || session->root;
+           session->config.comm != NULL || rset_session_is_root(session);
 }
 
 rset_status
 rset_session_survey(rset_session *session, rset_err *err)
 {
-    return rset_survey_again(session->dir, session->prefix, session->base, &session->evidence, err);
+    return rset_survey_again(session->at.local.dir, session->at.prefix, session->at.base,
+                             &session->at.evidence, err);
 }
 
 rset_serial_args
@@ -247,7 +247,7 @@ rset_session_serial_args(const rset_session *session, rset_evidence *evidence,
                          rset_search_list *search)
 {
     rset_beside_search(&session->config, search);
-    return (rset_serial_args){.local = &session->local,
+    return (rset_serial_args){.local = &session->at.local,
                               .evidence = evidence,
                               .search = search->dirs,
                               .rank = -1,
@@ -260,7 +260,7 @@ rset_session_serial_args(const rset_session *session, rset_evidence *evidence,
 bool
 rset_session_is_shared_root(const rset_session *session)
 {
-    return session->root && session->team != NULL && !session->team->alone;
+    return rset_session_is_root(session) && session->team != NULL && !session->team->alone;
 }
 
 rset_status
@@ -271,14 +271,14 @@ rset_session_label(rset_session *session, const char *text, rset_err *err)
     if (text == NULL || !rset_stamp_may_be(text))
         return rset_fail(err, RSET_USAGE,
                          "%s: a label is 1 to %d bytes of printable UTF-8, without line ends",
-                         session->path, (int)RSET_STAMP_TEXT);
+                         session->at.path, (int)RSET_STAMP_TEXT);
     if (session->how.mode == RSET_OPEN_READ)
         return rset_fail(err, RSET_USAGE,
                          "%s: is open for reading only, so no commit comes that could get a label",
-                         session->path);
+                         session->at.path);
     label = strdup(text);
     if (label == NULL)
-        return rset_fail(err, RSET_NOMEM, "%s: no memory for a label", session->path);
+        return rset_fail(err, RSET_NOMEM, "%s: no memory for a label", session->at.path);
     free(session->change.label);
     session->change.label = label;
     return RSET_OK;
@@ -287,11 +287,11 @@ rset_session_label(rset_session *session, const char *text, rset_err *err)
 rset_status
 rset_session_say_used(rset_session *session, rset_err *err)
 {
-    if (session->use != NULL || !rset_session_is_update(session) || session->dir == NULL ||
-        !session->evidence.any)
+    if (session->use != NULL || !rset_session_is_update(session) || session->at.local.dir == NULL ||
+        !session->at.evidence.any)
         return RSET_OK;
-    return rset_claim(session->dir, session->prefix, session->path, RSET_CLAIM_USE, &session->use,
-                      err);
+    return rset_claim(session->at.local.dir, session->at.prefix, session->at.path, RSET_CLAIM_USE,
+                      &session->use, err);
 }
 
 void
@@ -312,7 +312,8 @@ rset_session_is_as_left(const rset_session *session)
     const struct stat *then = &session->change.left;
     struct stat        now;
 
-    return then->st_ino == 0 || !rset_session_is_changed(session) || session->local.next != NULL ||
+    return then->st_ino == 0 || !rset_session_is_changed(session) ||
+           session->at.local.next != NULL ||
            (stat(rset_session_at(session), &now) == 0 && now.st_dev == then->st_dev &&
             now.st_ino == then->st_ino && now.st_size == then->st_size &&
             now.st_mtim.tv_sec == then->st_mtim.tv_sec &&
@@ -322,5 +323,5 @@ rset_session_is_as_left(const rset_session *session)
 bool
 rset_session_is_ours(const rset_session *session)
 {
-    return rset_ours_is(rset_evidence_generation(&session->evidence));
+    return rset_ours_is(rset_evidence_generation(&session->at.evidence));
 }

@@ -73,25 +73,13 @@ rset_session_step(rset_session *session, rset_event event)
 }
 
 bool
-rset_session_is_in_use(const rset_session *session)
+rset_session_is(const rset_session *session, rset_property what)
 {
-    return rset_session_state_is(session->state, RSET_IS_IN_USE);
+    return rset_session_state_is(session->state, what);
 }
 
 bool
 rset_session_is_changed(const rset_session *session)
 {
-    return rset_session_state_is(session->state, RSET_IS_CHANGED);
-}
-
-bool
-rset_session_is_new(const rset_session *session)
-{
-    return rset_session_state_is(session->state, RSET_IS_NEW);
-}
-
-bool
-rset_session_is_in_doubt(const rset_session *session)
-{
-    return rset_session_state_is(session->state, RSET_IS_IN_DOUBT);
+    return rset_session_is(session, RSET_IS_CHANGED);
 }

@@ -29,10 +29,10 @@ tell_changed(rset_session *session, const rset_outcome *outcome)
 
     if (!outcome->replaced || !outcome->altered.any || outcome->aside == 0)
         return false;
-    rset_put_aside_say(&outcome->altered, session->base, outcome->aside, how, sizeof how);
+    rset_put_aside_say(&outcome->altered, session->at.base, outcome->aside, how, sizeof how);
     snprintf(session->tell.note, sizeof session->tell.note,
              "%s: %s; changed=keep would have opened it as it was changed (rank %d on %s)",
-             session->path, how, world_rank(session), session->team->host);
+             session->at.path, how, world_rank(session), session->team->host);
     return true;
 }
 
@@ -49,18 +49,18 @@ rset_session_tell_outcome(rset_session *session, const rset_outcome *outcome, bo
     else if (first && again && outcome->renamed && own[0] == '\0')
         snprintf(session->tell.note, sizeof session->tell.note,
                  "%s: had another name when it was protected; what protects it has the new one now",
-                 session->path);
+                 session->at.path);
     else if (first && again && own[0] == '\0')
         snprintf(session->tell.note, sizeof session->tell.note,
-                 "%s: redundancy files were lost, and have been re-encoded", session->path);
+                 "%s: redundancy files were lost, and have been re-encoded", session->at.path);
     else if (outcome->moved_from[0] != '\0')
         snprintf(session->tell.note, sizeof session->tell.note,
                  outcome->copied ? "%s: was copied here from %s%s%s"
                                  : "%s: lay on %s, and was moved here%s%s",
-                 session->path, outcome->moved_from, own[0] != '\0' ? "; it " : "", own);
+                 session->at.path, outcome->moved_from, own[0] != '\0' ? "; it " : "", own);
     else if (own[0] != '\0')
         snprintf(session->tell.note, sizeof session->tell.note, "%s: %s%s%s (rank %d on %s)",
-                 session->path, own, outcome->was_on[0] != '\0' ? "; it was on " : "",
+                 session->at.path, own, outcome->was_on[0] != '\0' ? "; it was on " : "",
                  outcome->was_on, world_rank(session), session->team->host);
     else if ((first || outcome->torn) && outcome->note[0] != '\0')
         snprintf(session->tell.note, sizeof session->tell.note, "%s", outcome->note);
