@@ -39,16 +39,16 @@ rset_open_find_shadow(const char *path)
     return h;
 }
 
-bool
-rset_open_has(const char *path)
+const rset_session *
+rset_open_session(const char *path)
 {
     for (const rset_handle *h = all_open; h != NULL; h = h->next) {
         const char *older = h->session != NULL ? rset_session_older(h->session) : NULL;
 
         if (strcmp(h->path, path) == 0 || (older != NULL && strcmp(older, path) == 0))
-            return true;
+            return h->session;
     }
-    return false;
+    return NULL;
 }
 
 bool

@@ -105,6 +105,9 @@ typedef struct rset_lower {
 rset_status rset_session_resolve(rset_session *session, rset_status own, const rset_lower *lower,
                                  rset_err *err);
 
+/* What the file is to this process, in a word or two (session_states.h); NULL: "", it has not got it open. Local. */
+const char *rset_session_state_text(const rset_session *session);
+
 /* Was it opened by a process that this one was forked from, and which lives? Then the file, and a commit that is under way, are
  * that process's: nothing is changed, told or removed for it here, and closing it only lets go of it. NULL: false. Local. */
 bool rset_session_is_inherited(const rset_session *session);

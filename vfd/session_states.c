@@ -62,6 +62,12 @@ rset_session_state_is(rset_session_state state, rset_property what)
 
 /* ---- of a session ---- */
 
+const char *
+rset_session_state_text(const rset_session *session)
+{
+    return session != NULL ? rset_session_state_name(session->state) : "";
+}
+
 void
 rset_session_step(rset_session *session, rset_event event)
 {
