@@ -27,29 +27,15 @@ say_stamp(rset_plain *p)
 rset_status
 rset_plain_protection(rset_plain *p, bool all, rset_protect_args *out, rset_err *err)
 {
-    rset_layout *layout = NULL;
-    const char  *note;
-    bool         says; /* what all ranks are told, once for each layout */
-    rset_status  st = rset_team_layout(p->team, &p->config, &layout, err);
+    rset_status st = rset_team_protection(p->team, &p->config, all, p->out->note, out, err);
 
-    if (st == RSET_OK && all)
-        st = rset_layout_for_all(layout, err); /* the same on all ranks */
+    if (st == RSET_OK)
+        st = out->before; /* the same on all ranks */
     if (st != RSET_OK)
         return st;
-    says = p->team->comm->rank == 0 && !layout->told;
-    note = rset_layout_tell(layout);
-    if (says && note[0] != '\0')
-        snprintf(p->out->note, sizeof p->out->note, "%s", note);
-    *out = (rset_protect_args){.world = p->team->comm,
-                               .set = &layout->set,
-                               .ranks = layout->ranks,
-                               .local = &p->files.local,
-                               .desc = layout->desc,
-                               .extra = true,
-                               .host = p->team->host,
-                               .stamp = &p->stamp};
+    out->local = &p->files.local;
+    out->stamp = &p->stamp;
     say_stamp(p);
-    out->storage = says && note[0] == '\0' ? p->out->note : NULL;
     out->desc.generation = p->most = rset_generation_next(p->most, p->nonce);
     return RSET_OK;
 }

@@ -217,31 +217,14 @@ rset_status
 rset_session_protection(rset_session *session, const rset_agreed *a, rset_stamp_text *stamp,
                         rset_protect_args *out, rset_err *err)
 {
-    rset_team   *team = session->team;
-    rset_layout *layout = NULL;
-    const char  *note;
-    rset_status  st = rset_team_layout(team, &session->config, &layout, err);
-    bool         says; /* what all ranks are told, once for each layout */
+    const rset_status st = rset_team_protection(
+        session->team, &session->config, session->config.required, session->tell.note, out, err);
 
     if (st != RSET_OK)
         return st;
-    says = team->comm->rank == 0 && session->tell.note[0] == '\0' && !layout->told;
-    *out = (rset_protect_args){.world = team->comm,
-                               .set = &layout->set,
-                               .ranks = layout->ranks,
-                               .local = &session->at.local,
-                               .shadow = &session->shadow.name,
-                               .desc = layout->desc,
-                               .extra = true,
-                               .host = team->host,
-                               .stamp = stamp};
-    if (session->config.required)
-        out->before = rset_layout_for_all(layout, err);
-    note = rset_layout_tell(layout); /* unless that was an error */
-    if (says && note[0] != '\0')
-        snprintf(session->tell.note, sizeof session->tell.note, "%s", note);
-    else if (says)
-        out->storage = session->tell.note;
+    out->local = &session->at.local;
+    out->shadow = &session->shadow.name;
+    out->stamp = stamp;
     out->desc.generation = rset_session_next_generation(session, a);
     rset_stamp_now(session->config.job, session->change.label, stamp);
     stamp->since = begun_with(session, out->desc.generation);
