@@ -5,7 +5,6 @@
  *   session_change.c    before it changes          session_meet.c      how they meet
  *   session_behind.c    committed in the background
  *   session_root.c      files of one rank     session_fallback.c  an older generation instead
- *   session_tell.c      what the user is told of an open
  *   session_states.c    which states there are
  *   session_team.c      with whom                  session_state.c     made, asked, freed */
 #ifndef RSET_SESSION_INTERNAL_H
@@ -179,11 +178,6 @@ bool rset_session_insists(const rset_session *session);
 
 /* This file counts as one of those. Local. */
 void rset_session_count(rset_session *session, rset_count what);
-
-/* Leaves in session->note what became of the files, or nothing. What concerns one rank's file is said by that rank, what concerns all by
- * the `first` and by those whose files are not complete. `again`: all were encoded again. Local. (session_tell.c) */
-void rset_session_tell_outcome(rset_session *session, const rset_outcome *outcome, bool again,
-                               bool first);
 
 /* As rebuilt, or as verified, or not at all. */
 void rset_session_count_outcome(rset_session *session, const rset_outcome *outcome);

@@ -2,6 +2,7 @@
 #include "rebuilding.h"
 #include "scrub.h"
 #include "session_internal.h"
+#include "tell.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -257,7 +258,9 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
         return rset_fail(err, RSET_LOST, "%.900s", outcome.note);
     again = outcome.reprotect && !outcome.readonly && !rset_session_is_older(session) &&
             encode_again(session, a, &why) == RSET_OK;
-    rset_session_tell_outcome(session, &outcome, again, team->comm->rank == 0);
+    rset_tell_outcome(
+        &(rset_tell_of){.files = session->at.path, .base = session->at.base, .team = team},
+        &outcome, again, session->tell.note);
     session->basis.content = !outcome.protected_                 ? RSET_CONTENT_IS_UNKNOWN
                              : args.content == RSET_CONTENT_NONE ? RSET_CONTENT_IS_PROTECTED
                                                                  : RSET_CONTENT_IS_VERIFIED;
