@@ -239,7 +239,7 @@ is_left_alone(const rset_ending *e, rset_status why)
         ev->next_name != NULL)
         return false;
     return !rset_dir_has_file(session->at.local.dir, session->at.base) ||
-           (why == RSET_PEER && e->a.known && !e->met && !e->p.protected_);
+           (why == RSET_PEER && e->a.only_some && !e->met && !e->p.protected_);
 }
 
 /* A rank that had nothing to change closes in the same step: only then all files are of one. */

@@ -224,6 +224,6 @@ rset_session_join(rset_session *session)
     if (known || rset_session_is_changed(session))
         rset_history_changes(session->at.path);
     if (session->change.no_way_back.status != RSET_OK)
-        rset_history_unkept(session->at.path, &session->change.no_way_back);
+        rset_history_in_place(session->at.path, &session->change.no_way_back);
     rset_session_free(part);
 }

@@ -3,8 +3,9 @@
 
 #include <stdio.h>
 
-void
-rset_session_cannot_roll_back(rset_session *session, const rset_err *why)
+/* The user is told at once, and whoever asks for the status of the file, that it cannot be rolled back. */
+static void
+cannot_roll_back(rset_session *session, const rset_err *why)
 {
     session->change.no_way_back = RSET_ERR_NONE;
     (void)rset_fail(
@@ -15,7 +16,7 @@ rset_session_cannot_roll_back(rset_session *session, const rset_err *why)
         "rolled back",
         session->at.path, why->text);
     session->tell.at_once = &session->change.no_way_back;
-    rset_history_unkept(session->at.path, &session->change.no_way_back);
+    rset_history_in_place(session->at.path, &session->change.no_way_back);
 }
 
 bool
@@ -56,7 +57,7 @@ go_on_without(rset_session *session, const rset_err *why, rset_err *err)
                                   &session->change.journal, &own);
     if (st != RSET_OK)
         return rset_fail(err, st, "%s; atomic=no changes files in place without it", own.text);
-    rset_session_cannot_roll_back(session, why);
+    cannot_roll_back(session, why);
     return RSET_OK;
 }
 
@@ -114,7 +115,7 @@ keep_moment(rset_session *session, unsigned long long off, unsigned long long le
     if (rset_journal_save(next, off, len, &why) == RSET_OK)
         return;
     (void)rset_journal_give_up(next, &ignored); /* rset_session_join does it again */
-    rset_session_cannot_roll_back(session, &why);
+    cannot_roll_back(session, &why);
 }
 
 /* What the journal is for. */

@@ -196,8 +196,10 @@ rset_session_finalize(rset_session *session, bool lower_ok)
     rset_phases_begin(&scope);
     session->ended = (rset_session_ended){0};
     if (commit(&e, lower_ok, &why, &own) != RSET_OK) {
-        session->ended = (rset_session_ended){
-            .why = why, .told = e.p.told, .known = e.a.known, .others_have = e.p.protected_};
+        session->ended = (rset_session_ended){.why = why,
+                                              .told = e.p.told,
+                                              .only_some = e.a.only_some,
+                                              .others_have = e.p.protected_};
         snprintf(session->tell.note, sizeof session->tell.note, "%s", own.text);
     }
     if (session->basis.company == RSET_COMPANY_ALL)

@@ -289,7 +289,7 @@ rset_session_restore(rset_session *session, const rset_agreed *a, rset_err *err)
 }
 
 void
-rset_session_say_fallen(rset_session *session)
+rset_session_say_older(rset_session *session)
 {
     const uint64_t *at = session->older.generations.at;
     char            then[96] = "", taken[RSET_GENERATION_NAME], lost[RSET_GENERATION_NAME];

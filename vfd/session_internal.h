@@ -6,7 +6,7 @@
  *   session_behind.c    committed in the background
  *   session_root.c      files of one rank     session_fallback.c  an older generation instead
  *   session_states.c    which states there are
- *   session_team.c      with whom                  session_state.c     made, asked, freed */
+ *   session_team.c      with whom                  session_base.c      made, asked, freed */
 #ifndef RSET_SESSION_INTERNAL_H
 #define RSET_SESSION_INTERNAL_H
 
@@ -35,7 +35,7 @@ typedef enum rset_content_is {
 typedef struct rset_session_ended {
     rset_err why;         /* not RSET_OK: it is not protected, and that is not tried again */
     bool     told;        /* another rank says so */
-    bool     known;       /* not all ranks have such a file, as was known before */
+    bool     only_some;   /* ranks have such a file, as was known before */
     bool     others_have; /* one that has come does, protected */
 } rset_session_ended;
 
@@ -97,35 +97,37 @@ typedef struct rset_to_tell {
 } rset_to_tell;
 
 struct rset_session {
-    rset_config        config;
-    pid_t              process; /* that opened it */
-    rset_opening       how;
-    rset_session_state state; /* written by rset_session_step only */
-    rset_beside        at;
-    char              *known_as; /* at.path, but of an older generation that of the file itself */
-    rset_identity
-               is; /* the file that HDF5 has open; zeros: not known, or a writer shares it (SWMR) */
-    rset_kind  kind;
-    rset_team *team;    /* with whom it is protected; NULL: nobody who can be asked */
+    /* what was opened, and how */
+    rset_config   config;
+    pid_t         process; /* that opened it */
+    rset_opening  how;
+    rset_beside   at;
+    char         *known_as; /* at.path, but of an older generation that of the file itself */
+    rset_kind     kind;
+    rset_identity is; /* what HDF5 has open; zeros: not known, or a writer shares it (SWMR) */
+    rset_instead  older;
+    rset_over     over;
+
+    /* with whom it is protected */
+    rset_team *team;    /* NULL: nobody who can be asked */
     rset_err   no_team; /* then, not RSET_OK: why, where MPI could be called */
-    rset_team
-        *others; /* of a file of one rank: who get replicas of it; NULL: nobody who can be asked */
+    rset_team *others;  /* who get replicas of a file of one rank; NULL: nobody who can be asked */
+    void      *comm; /* where config.comm points to when the session is another thread's; owned */
+
+    /* what has become of it */
+    rset_session_state  state; /* changed by rset_session_step only */
     rset_outcome_of_use outcome;
     rset_basis          basis;
     rset_change         change;
-    rset_over           over;
-
-    struct rset_session *
-        part; /* which is this one's to make; the state is of since then. NULL: none is under way */
-    rset_new_file      shadow;
-    rset_file         *use;      /* claim: it is open to be changed; NULL: nothing to claim */
-    bool               external; /* it has raw data in files that nobody protects (external.h) */
+    rset_new_file       shadow;
+    rset_file          *use;      /* claim: it is open to be changed; NULL: nothing to claim */
+    unsigned char      *verified; /* one bit per verified block of the file; NULL: all are */
+    bool                external; /* it has raw data in files that nobody protects (external.h) */
+    rset_session
+        *part; /* what the background commits, while `state` is of since then; NULL: nothing */
     rset_session_ended ended;
-    void *comm; /* where config.comm points to when the session is another thread's; owned */
-    unsigned char *verified; /* one bit per block of the file that was verified; NULL: all are */
-    rset_instead   older;
-    rset_to_tell   tell;
-    rset_stats     cost; /* of the piece of work under way */
+    rset_to_tell       tell;
+    rset_stats         cost; /* of the piece of work under way */
 };
 
 /* ---- session_states.c ---- */
@@ -136,7 +138,7 @@ void rset_session_step(rset_session *session, rset_event event);
 /* Is that true in its state? Local. */
 bool rset_session_is(const rset_session *session, rset_property what);
 
-/* ---- session_state.c ---- */
+/* ---- session_base.c ---- */
 
 /* A session of the file at `path`, of which nothing is known yet. Local. */
 rset_status rset_session_new(const rset_config *config, const char *path, rset_session **out,
@@ -185,7 +187,7 @@ void rset_session_count_outcome(rset_session *session, const rset_outcome *outco
 /* What the first use, or a block that was read and found damaged, came to: for the other ranks and for the history. */
 rset_did rset_session_did(const rset_outcome *outcome);
 
-/* For whoever asks later what the open did, by session->verdict and what the disk says now. Local. */
+/* For whoever asks later what the open did, by its verdict and what the disk says now. Local. */
 void rset_session_note_opened(rset_session *session);
 
 /* A piece of work of the session is over, which began with rset_phases_begin: what it has cost goes to the figures of
@@ -214,11 +216,6 @@ bool rset_session_is_of_others(const rset_session *session, rset_err *why);
 /* Is there room in its name for what is added to that? Asked of a session with a team. Local. */
 bool rset_session_has_room(const rset_session *session);
 
-/* ---- session_change.c: see rset_session_change ---- */
-
-/* The user is told at once, and whoever asks for the status of the file, that it cannot be rolled back. */
-void rset_session_cannot_roll_back(rset_session *session, const rset_err *why);
-
 /* ---- session_serial.c ---- */
 
 /* First use without MPI, or without the others: pieces within reach of this process. `content`: what is verified at once;
@@ -240,16 +237,16 @@ rset_status rset_session_begin_creation(rset_session *session, rset_err *err);
 enum {
     RSET_BIT_CHANGED = 1,
     RSET_BIT_READER = 2,
-    RSET_BIT_PREPARED = 4,    /* an older commit is prepared, and perhaps decided */
-    RSET_BIT_INCOMPLETE = 8,  /* it could not be written completely */
-    RSET_BIT_DISTRUSTED = 32, /* damage was found in its redundancy */
-    RSET_BIT_APART = 16,      /* opened without the others, then changed in place */
-    RSET_BIT_WRITER = 64,     /* to open: it is going to be changed */
-    RSET_BIT_NEWEST = 128,    /* and no older generation is wanted instead (fallback=no) */
-    RSET_BIT_REFUSED = 256,   /* created over what could not be opened before */
-    RSET_BIT_LACKS = 512,     /* created where nothing is of what others may have */
-    RSET_BIT_HAS = 1024,      /* created over what as many ranks have protected together */
-    RSET_BIT_ANEW = 2048,     /* created where nothing protected was beside it */
+    RSET_BIT_PREPARED = 4,       /* an older commit is prepared, and perhaps decided */
+    RSET_BIT_INCOMPLETE = 8,     /* it could not be written completely */
+    RSET_BIT_DISTRUSTED = 32,    /* damage was found in its redundancy */
+    RSET_BIT_APART = 16,         /* opened without the others, then changed in place */
+    RSET_BIT_WRITER = 64,        /* to open: it is going to be changed */
+    RSET_BIT_NEWEST = 128,       /* and no older generation is wanted instead (fallback=no) */
+    RSET_BIT_REFUSED = 256,      /* created over what could not be opened before */
+    RSET_BIT_OVER_NOTHING = 512, /* created where nothing is of what others may have */
+    RSET_BIT_HAS = 1024,         /* created over what as many ranks have protected together */
+    RSET_BIT_ANEW = 2048,        /* created where nothing protected was beside it */
     RSET_BIT_OLD_COPIES =
         4096,                /* it may have old copies of other ranks' files in its directories */
     RSET_BIT_EXTERNAL = 8192 /* it has raw data in files that nobody protects (external.h) */
@@ -278,7 +275,7 @@ typedef struct rset_agreed {
     bool     reads;       /* to open: no rank opens its file to change it */
     bool
         fallback; /* and all want an older generation where the newest cannot be had, or verified */
-    bool known; /* they have not all come, and it was known before that not all have such a file */
+    bool only_some; /* have come, and only some have such a file, as was known before */
 } rset_agreed;
 
 /* One of the files that are closed, or committed, together, and what the ranks have agreed on about it. */
@@ -321,7 +318,7 @@ void rset_session_note_protected(rset_session *session, const rset_desc *desc);
 rset_status rset_sessions_encode(rset_ending *of, int n, const rset_agreed *a, rset_status before,
                                  rset_err *err);
 
-/* ---- session_state.c ---- */
+/* ---- session_base.c ---- */
 
 /* What the engine is told where there are no others. The session, `evidence` and `search`, which is filled, are to stay. Local. */
 rset_serial_args rset_session_serial_args(const rset_session *session, rset_evidence *evidence,
@@ -372,7 +369,7 @@ rset_status rset_session_rise_again(rset_session *session, rset_err *err);
 rset_status rset_session_restore(rset_session *session, const rset_agreed *a, rset_err *err);
 
 /* Which was opened, and why: for the user. Local. */
-void rset_session_say_fallen(rset_session *session);
+void rset_session_say_older(rset_session *session);
 
 /* ---- session_commit.c ---- */
 

@@ -85,7 +85,7 @@ rset_session_gather(rset_session *session)
     rset_phases_begin(&scope);
     *ended = (rset_session_ended){0};
     ended->why.status =
-        rset_team_gather(session->team, &session->config, &p, &ended->known, &ended->why);
+        rset_team_gather(session->team, &session->config, &p, &ended->only_some, &ended->why);
     ended->told = p.told;
     ended->others_have = p.protected_;
     rset_session_spent(session, &scope);
@@ -98,7 +98,7 @@ rset_session_recall(const rset_session *session, rset_proposal *p, rset_agreed *
     *err = session->ended.why;
     p->told = session->ended.told;
     p->protected_ = session->ended.others_have;
-    a->known = session->ended.known;
+    a->only_some = session->ended.only_some;
     return err->status;
 }
 
@@ -110,7 +110,7 @@ ask_team(rset_session *session, rset_proposal *p, rset_agreed *a, rset_err *why)
 
     if (session->ended.why.status != RSET_OK && session->team->comm == NULL)
         return rset_session_recall(session, p, a, why);
-    st = rset_team_meet(session->team, &session->config, p, &a->nonce, &a->known, why);
+    st = rset_team_meet(session->team, &session->config, p, &a->nonce, &a->only_some, why);
     if (st == RSET_OK && !session->team->alone)
         st = rset_team_of(session->team, p->among, &session->team, why);
     if (st == RSET_OK)

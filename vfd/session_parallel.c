@@ -11,15 +11,15 @@
 
 /* The others did not come, and what they have is not known. A file that is there and whole is opened all the same, by
  * itself: it may be an input that only this rank reads. It is never protected on that alone. *own: what came of that; *why: what
- * is said of the others, unless `told`; `known`: it was known before that not all have such a file. */
+ * is said of the others, unless `told`; `only_some`: have such a file, as was known before. */
 static rset_status
 resolve_without(rset_session *session, const rset_err *own, const rset_err *why, bool told,
-                bool known, rset_err *err)
+                bool only_some, rset_err *err)
 {
     const rset_status alone = own->status;
 
     session->basis.company = RSET_COMPANY_ABSENT;
-    if (session->config.required && alone == RSET_OK && !known &&
+    if (session->config.required && alone == RSET_OK && !only_some &&
         rset_evidence_asks(&session->at.evidence))
         return rset_fail(err, why->status, "%s", why->text);
     if (alone == RSET_ABSENT &&
@@ -350,7 +350,7 @@ recover_any(rset_session *session, const rset_agreed *a, rset_status before,
         return st;
     }
     if (team->comm->rank == 0)
-        rset_session_say_fallen(session);
+        rset_session_say_older(session);
     return begin_use_together(session, &any, lower, err);
 }
 
@@ -420,7 +420,7 @@ static rset_status
 meet_without(rset_session *session, rset_proposal *p, rset_agreed *a, rset_err *own, rset_err *why)
 {
     const bool again =
-        p->came > 1 && !a->known && (p->evidence || rset_evidence_asks(&session->at.evidence));
+        p->came > 1 && !a->only_some && (p->evidence || rset_evidence_asks(&session->at.evidence));
 
     if (own->status == RSET_OK)
         own->status = rset_session_resolve_serial(
@@ -469,7 +469,7 @@ rset_session_resolve_parallel(rset_session *session, rset_status own, const rset
     if (own != RSET_OK && st != RSET_OK)
         return own;
     if (st == RSET_PEER)
-        return resolve_without(session, &mine, &why, p.told, a.known, err);
+        return resolve_without(session, &mine, &why, p.told, a.only_some, err);
     if (st != RSET_OK)
         return rset_fail(err, st, "%s", why.text);
     a.most = p.most;

@@ -156,7 +156,7 @@ say_replaced(const rset_session *session)
     if (!rset_session_is(session, RSET_IS_NEW))
         return 0;
     return (session->over == RSET_OVER_REFUSED ? RSET_BIT_REFUSED : 0) |
-           (session->over == RSET_OVER_NOTHING ? RSET_BIT_LACKS : 0) |
+           (session->over == RSET_OVER_NOTHING ? RSET_BIT_OVER_NOTHING : 0) |
            (ev->has_header && ev->header.infos[0].desc.ranks == session->team->ranks ? RSET_BIT_HAS
                                                                                      : 0);
 }
@@ -165,8 +165,8 @@ say_replaced(const rset_session *session)
 static bool
 is_put_aside(uint64_t bits)
 {
-    return (bits & RSET_BIT_REFUSED) != 0 ||
-           (bits & (RSET_BIT_LACKS | RSET_BIT_HAS)) == (RSET_BIT_LACKS | RSET_BIT_HAS);
+    return (bits & RSET_BIT_REFUSED) != 0 || (bits & (RSET_BIT_OVER_NOTHING | RSET_BIT_HAS)) ==
+                                                 (RSET_BIT_OVER_NOTHING | RSET_BIT_HAS);
 }
 
 /* `before`: this rank's failure so far. */

@@ -99,7 +99,7 @@ rset_session_resolve_serial(rset_session *session, rset_content content, rset_er
     rset_status st = recover_any(session, content, err);
 
     if (st == RSET_OK && session->older.back > 0)
-        rset_session_say_fallen(session);
+        rset_session_say_older(session);
     if (st == RSET_ABSENT && session->how.found == RSET_FOUND && !session->at.evidence.any) {
         *err = RSET_ERR_NONE; /* never protected, as far as this process can see */
         return RSET_OK;

@@ -61,8 +61,8 @@ say_why(const looked *l, const rset_history *history, H5FD_redset_status_t *out)
     else if (disk[0] != '\0' && history->why[0] != '\0')
         disk = history->why;
     out->is_protected = disk[0] == '\0';
-    if (history->changing && history->unkept[0] != '\0')
-        snprintf(out->why, sizeof out->why, "%.200s; %.800s", disk, history->unkept);
+    if (history->changing && history->in_place[0] != '\0')
+        snprintf(out->why, sizeof out->why, "%.200s; %.800s", disk, history->in_place);
     else
         snprintf(out->why, sizeof out->why, "%s", disk);
 }

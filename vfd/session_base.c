@@ -1,4 +1,4 @@
-/* session_state.c: one session, whatever happens in it: made, asked, freed. See session_internal.h. */
+/* session_base.c: one session, whatever happens in it: made, asked, freed. See session_internal.h. */
 #include "background.h"
 #include "ours.h"
 #include "session_internal.h"
