@@ -156,11 +156,9 @@ rset_handle_settle_superblock(rset_handle *handle)
 static void
 look_for_external(rset_handle *handle, H5FD_mem_t type, size_t size, const void *buf)
 {
-    if (handle->session == NULL || handle->external || type == H5FD_MEM_DRAW ||
-        (handle->flags & H5F_ACC_RDWR) == 0 || !rset_external_is_in(buf, size))
-        return;
-    handle->external = true;
-    rset_session_has_external(handle->session);
+    if (handle->session != NULL && type != H5FD_MEM_DRAW && (handle->flags & H5F_ACC_RDWR) != 0 &&
+        rset_external_is_in(buf, size))
+        rset_session_has_external(handle->session);
 }
 
 /* ---- reading ---- */

@@ -112,6 +112,9 @@ const char *rset_session_state_text(const rset_session *session);
  * that process's: nothing is changed, told or removed for it here, and closing it only lets go of it. NULL: false. Local. */
 bool rset_session_is_inherited(const rset_session *session);
 
+/* Has the first use been, with success? Local. */
+bool rset_session_is_in_use(const rset_session *session);
+
 /* Is the file not what was protected last? Until then the caller compares a write with what is there (a write that repeats
  * the bytes is no modification, T4) and calls rset_session_change before the first that differs. */
 bool rset_session_is_changed(const rset_session *session);

@@ -194,7 +194,7 @@ rset_session_is_update(const rset_session *session)
 bool
 rset_session_needs_others(const rset_session *session)
 {
-    return rset_session_is(session, RSET_IS_IN_USE) && session->how.mode != RSET_OPEN_READ &&
+    return rset_session_is_in_use(session) && session->how.mode != RSET_OPEN_READ &&
            (rset_session_is_changed(session) || session->basis.company == RSET_COMPANY_ALL);
 }
 

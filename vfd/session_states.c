@@ -85,6 +85,12 @@ rset_session_is(const rset_session *session, rset_property what)
 }
 
 bool
+rset_session_is_in_use(const rset_session *session)
+{
+    return rset_session_is(session, RSET_IS_IN_USE);
+}
+
+bool
 rset_session_is_changed(const rset_session *session)
 {
     return rset_session_is(session, RSET_IS_CHANGED);
