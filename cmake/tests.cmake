@@ -86,7 +86,7 @@ set(rset_lanes 4)
 # Of those that compute, the long ones begin early: what comes last is short, and no core is without work before the end.
 set(rset_early "^(sweep|cluster|hang|lives)[.]|^unit[.](decide|engine)$")
 # First, as the first results are there at once then.
-set(rset_at_once "^house[.](doxygen|hosts|patches|recovery|sentences|words)$")
+set(rset_at_once "^house[.](doxygen|hosts|patches|recovery|sentences|states|words)$")
 # Alone: the job that docs.commands takes a node from must not be over before.
 set(rset_alone "^(docs[.]|clients[.]|mpi[.].*[.]speed$)")
 

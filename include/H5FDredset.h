@@ -260,6 +260,10 @@ typedef struct H5FD_redset_status_t {
     unsigned long long opened_commits;                       /**< its upper 24 bits */
     unsigned long long opened_time;                          /**< as `time`, of that one */
     char               opened_label[H5FD_REDSET_LABEL_SIZE]; /**< as `label`, of that one */
+    /** What it is to this process, which has it open through the driver: "tentative" (not used yet), "refused", "clean", "changed",
+     * "created", "shadow" (created beside the old file, which has the name); the last four with ", in doubt" while nobody knows
+     * whether a commit counts. "": it is not open. */
+    char state[32];
 } H5FD_redset_status_t;
 
 /**

@@ -69,7 +69,7 @@ if [ -n "$again" ]; then # the compiler, the libraries below the engine, HDF5 an
     leave_out+=('/vfd[.](room|series|single|skip|sources|start_over|stats|status|team|two_jobs|uneven|without|deleted)$')
     leave_out+=('/cluster[.](absent|back|moved|moved_anew|moved_older|readers|root_clock|root_kept|scavenge|slurm)$')
     leave_out+=('/unit[.](renamed|replicas_faults|step_dirs|tool_deleted|vfd_faults)$|/mpi[.].*[.](np[28][.]missing|speed)$')
-    leave_out+=('/house[.](arrows|bindings|circles|doxygen|format|hosts|links|patches|recovery|rooms|shell|words)$')
+    leave_out+=('/house[.](arrows|bindings|circles|doxygen|format|hosts|links|patches|recovery|rooms|shell|states|words)$')
     leave_out+=('^mpich/vfd[.](driver|private|refused)$|^openmpi/(vfd[.](commit|together)|cluster[.]root)$|/unit[.]kept_exchanged$')
     case $REDSET_HDF5_FLAVOURS in *mpich*) leave_out+=('/install[.]mpich$') ;; esac # that is a flavour here
     [ "$first" = "$REDSET_HDF5_FLAVOURS" ] ||
@@ -110,7 +110,7 @@ build() {
 
 # What does not link HDF5 is built, and tested, with the first flavour only; so is what makes builds of its own.
 legs='' status=0 rules=''
-[ -z "$quick" ] || [ $# -gt 0 ] || rules='/house[.](arrows|bindings|doxygen|format|hosts|links|patches|recovery|rooms|sentences|words)$'
+[ -z "$quick" ] || [ $# -gt 0 ] || rules='/house[.](arrows|bindings|doxygen|format|hosts|links|patches|recovery|rooms|sentences|states|words)$'
 if [ -n "$quick" ]; then
     build "$first" "$first"
 elif [ -z "$only_sanitize" ]; then

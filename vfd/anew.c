@@ -26,7 +26,7 @@ static place *
 find_place(const rset_session *session)
 {
     for (int i = 0; i < PLACES_MAX; i++)
-        if (known[i].dir != NULL && strcmp(known[i].dir, session->dir_path) == 0 &&
+        if (known[i].dir != NULL && strcmp(known[i].dir, session->at.dir_path) == 0 &&
             strcmp(known[i].kind, session->kind.text) == 0)
             return &known[i];
     return NULL;
@@ -41,29 +41,30 @@ new_place(const rset_session *session, rset_err *err)
     for (int i = 0; i < PLACES_MAX && (at == NULL || at->users > 0); i++)
         at = &known[next++ % PLACES_MAX];
     if (at->users > 0) {
-        (void)rset_fail(err, RSET_NOMEM, "%s: too many commits at one time", session->path);
+        (void)rset_fail(err, RSET_NOMEM, "%s: too many commits at one time", session->at.path);
         return NULL;
     }
     free(at->dir);
     rset_old_copies_free(at->copies);
-    *at = (place){.dir = strdup(session->dir_path)};
+    *at = (place){.dir = strdup(session->at.dir_path)};
     memcpy(at->kind, session->kind.text, sizeof at->kind);
     if (at->dir == NULL)
-        (void)rset_fail(err, RSET_NOMEM, "%s: no memory for its directory", session->path);
+        (void)rset_fail(err, RSET_NOMEM, "%s: no memory for its directory", session->at.path);
     return at->dir != NULL ? at : NULL;
 }
 
 static bool
 is_meant(const rset_session *session)
 {
-    return !session->root && session->local.nfiles == 1 &&
+    return !rset_session_is_root(session) && session->at.local.nfiles == 1 &&
            (session->team->ranks > 1 || session->config.search[0] != '\0');
 }
 
 static bool
 is_anew(const rset_session *session)
 {
-    return session->mode == RSET_OPEN_CREATE && session->changed && !session->evidence.any;
+    return session->state != RSET_SESSION_CREATING && rset_session_is(session, RSET_IS_NEW) &&
+           !session->at.evidence.any;
 }
 
 uint64_t
@@ -76,7 +77,8 @@ rset_anew_bits(const rset_session *session)
         return 0;
     pthread_mutex_lock(&lock);
     at = find_place(session);
-    may_have = at == NULL || at->copies == NULL || rset_old_copies_any(at->copies, session->base);
+    may_have =
+        at == NULL || at->copies == NULL || rset_old_copies_any(at->copies, session->at.base);
     pthread_mutex_unlock(&lock);
     return (is_anew(session) ? RSET_BIT_ANEW : 0) | (may_have ? RSET_BIT_OLD_COPIES : 0);
 }
@@ -100,8 +102,8 @@ copies_here(const rset_session *session, rset_old_copies **out, rset_err *err)
     if (at == NULL && (at = new_place(session, err)) == NULL)
         st = err->status;
     if (st == RSET_OK && at->copies == NULL)
-        st = rset_old_copies_find(&(rset_look_at){.path = session->dir_path,
-                                                  .like = session->base,
+        st = rset_old_copies_find(&(rset_look_at){.path = session->at.dir_path,
+                                                  .like = session->at.base,
                                                   .search = search.dirs,
                                                   .host = session->team->host},
                                   &at->copies, err);
@@ -118,8 +120,8 @@ rset_anew_ask(const rset_session *session, rset_status before, uint64_t *most,
               rset_old_copies **out, rset_err *err)
 {
     const rset_old_copies_args args = {.world = session->team->comm,
-                                       .local = &session->local,
-                                       .evidence = &session->evidence,
+                                       .local = &session->at.local,
+                                       .evidence = &session->at.evidence,
                                        .host = session->team->host,
                                        .anew = is_anew(session)};
     uint64_t                   newest = 0;

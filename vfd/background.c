@@ -34,11 +34,19 @@ static pthread_t       thread;
 static atomic_int      owner; /* the process that has the thread; 0: there was none yet */
 static bool            ended, stuck;
 
+static _Thread_local bool here; /* this is the thread */
+
 /* Without the lock: in a child that was forked it may be held by a thread that is not there. */
 static bool
 is_ours(void)
 {
     return owner == (int)getpid();
+}
+
+bool
+rset_background_is_here(void)
+{
+    return here;
 }
 
 static void
@@ -88,6 +96,7 @@ static void *
 work_on(void *unused)
 {
     (void)unused;
+    here = true;
     step_back();
     pthread_mutex_lock(&lock);
     while (queue != NULL || !ended) {

@@ -29,6 +29,9 @@ bool rset_background_owe(const char *path, const rset_err *failure);
 /* Is there work for this file that is not done? Under another name of the file as well. NULL: for any. */
 bool rset_background_busy(const char *path);
 
+/* Is this the thread that works? */
+bool rset_background_is_here(void);
+
 /* Waits until there is none. */
 void rset_background_wait(const char *path);
 

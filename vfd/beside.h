@@ -7,8 +7,8 @@
 #include "recover/recover.h"
 
 typedef struct rset_beside {
-    const char   *path, *name;              /* `path` is borrowed; the other is `base` */
-    char         *dir_path, *base, *prefix; /* owned */
+    char         *path, *dir_path, *base, *prefix; /* prefix of redundancy files: base + "." */
+    const char   *paths[1], *names[1];             /* `path` and `base` */
     rset_local    local; /* points to the rest; without a directory where that is missing */
     rset_evidence evidence;
 } rset_beside;
@@ -16,6 +16,10 @@ typedef struct rset_beside {
 /* The file at `path` (absolute), which need not be there, nor its directory. *out, which must stay where it is, is to be freed in
  * any case. RSET_IO, RSET_NOMEM. Local; writes nothing. */
 rset_status rset_beside_look(const char *path, rset_beside *out, rset_err *err);
+
+/* The same in two steps, and what comes after them is a survey: what it is called, and its directory. */
+rset_status rset_beside_name(const char *path, rset_beside *out, rset_err *err);
+rset_status rset_beside_open(rset_beside *b, rset_err *err);
 void        rset_beside_free(rset_beside *b);
 
 enum { RSET_SEARCH_MAX = 64 };

@@ -47,7 +47,9 @@ commit(rset_handle *handle, rset_commit_by by, bool ok, char warning[RSET_ERR_TE
     rset_background_wait(NULL);
     rset_session_join(handle->session);
     (void)rset_background_take(handle->path, &before);
-    ok = (rset_session_clean(handle->session) || rset_handle_settle_superblock(handle) >= 0) && ok;
+    ok =
+        (!rset_session_is_changed(handle->session) || rset_handle_settle_superblock(handle) >= 0) &&
+        ok;
     rset_left_note(handle);
     st = begin(handle, by, ok && !handle->failed, warning, err);
     if (st != RSET_OK || before.status == RSET_OK)

@@ -156,11 +156,9 @@ rset_handle_settle_superblock(rset_handle *handle)
 static void
 look_for_external(rset_handle *handle, H5FD_mem_t type, size_t size, const void *buf)
 {
-    if (handle->session == NULL || handle->external || type == H5FD_MEM_DRAW ||
-        (handle->flags & H5F_ACC_RDWR) == 0 || !rset_external_is_in(buf, size))
-        return;
-    handle->external = true;
-    rset_session_has_external(handle->session);
+    if (handle->session != NULL && type != H5FD_MEM_DRAW && (handle->flags & H5F_ACC_RDWR) != 0 &&
+        rset_external_is_in(buf, size))
+        rset_session_has_external(handle->session);
 }
 
 /* ---- reading ---- */
@@ -247,12 +245,12 @@ rset_handle_write(rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr_t addr
     if (rset_handle_ready(handle) < 0)
         return -1;
     look_for_external(handle, type, size, buf);
-    if (handle->session != NULL && rset_session_clean(handle->session) &&
+    if (handle->session != NULL && !rset_session_is_changed(handle->session) &&
         absorb(handle, type, dxpl, addr, size, buf))
         return 0;
     if (before_change(handle, addr, size) < 0)
         return -1;
-    assert(handle->session == NULL || !rset_session_clean(handle->session)); /* V1 */
+    assert(handle->session == NULL || rset_session_is_changed(handle->session)); /* V1 */
     note_superblock(handle, addr, size, buf);
     if (H5FDwrite(handle->lower, type, dxpl, addr, size, buf) >= 0)
         return show_when_shared(handle, size, buf);

@@ -44,8 +44,8 @@ files_of(const rset_session *session)
 static bool
 is_meant(const rset_session *session)
 {
-    return !session->root && session->dir != NULL && session->team != NULL &&
-           session->team->comm != NULL && session->local.nfiles == 1;
+    return !rset_session_is_root(session) && session->at.local.dir != NULL &&
+           session->team != NULL && session->team->comm != NULL && session->at.local.nfiles == 1;
 }
 
 void
@@ -58,7 +58,7 @@ rset_deleted_say(rset_session *session, rset_proposal *proposal)
         return;
     comm = session->team->comm;
     files = files_of(session);
-    rset_deletions_find(files, session->dir, session->base, comm->rank, comm->size);
+    rset_deletions_find(files, session->at.local.dir, session->at.base, comm->rank, comm->size);
     rset_deletions_say(files, proposal->gone);
 }
 
@@ -71,5 +71,5 @@ rset_deleted_committed(const rset_session *session, const rset_proposal *agreed)
         return;
     files = files_of(session);
     rset_deletions_remove(files, agreed->gone);
-    rset_deletions_note(files, &session->local, session->opened_generation);
+    rset_deletions_note(files, &session->at.local, session->basis.generation);
 }

@@ -160,12 +160,10 @@ rset_handle_as_lower(rset_handle *handle)
 bool
 rset_handle_is_absent(rset_handle *handle)
 {
-    const rset_lower  lower = rset_handle_as_lower(handle);
-    rset_err          err = RSET_ERR_NONE;
-    const rset_status st = rset_session_resolve(handle->session, RSET_OK, &lower, &err);
+    const rset_lower lower = rset_handle_as_lower(handle);
+    rset_err         err = RSET_ERR_NONE;
 
-    handle->ready = st == RSET_OK;
-    return st == RSET_ABSENT;
+    return rset_session_resolve(handle->session, RSET_OK, &lower, &err) == RSET_ABSENT;
 }
 
 herr_t
@@ -179,7 +177,7 @@ rset_handle_ready(rset_handle *handle)
         handle->owes = false;
         st = rset_background_take(handle->path, &err);
     }
-    if (handle->session == NULL || handle->ready) {
+    if (handle->session == NULL || rset_session_is_in_use(handle->session)) {
         RSET_H5ERR_PUSH(H5E_VFL, H5E_CANTOPENFILE, &err);
         return st == RSET_OK ? 0 : -1;
     }
@@ -192,6 +190,5 @@ rset_handle_ready(rset_handle *handle)
         RSET_H5ERR_PUSH(H5E_VFL, H5E_CANTOPENFILE, &err);
         return -1;
     }
-    handle->ready = true;
     return 0;
 }

@@ -8,7 +8,7 @@
  *
  *   lower  session
  *   yes    NULL   passed through: not covered, or nothing to protect it with
- *   yes    yes    an existing or new file; `ready` after its first use
+ *   yes    yes    an existing or new file
  *   NULL   yes    the path is missing, and its first use may bring it back; or it could not be opened, as `refused` says, and
  *                 its first use tells the other ranks */
 #ifndef RSET_HANDLE_H
@@ -39,8 +39,6 @@ typedef struct rset_handle {
     bool                truncated; /* HDF5 has made it as long as its content, or tried to, and not
                                       flushed it yet (commit.h) */
     bool                flushed;   /* HDF5 has written out what it held, in MPI_Finalize */
-    bool external; /* it has a dataset whose raw data is in other files (external.h) */
-    bool ready;    /* rset_session_resolve has succeeded, `lower` is what it left */
     enum { RSET_UNLOCKED, RSET_LOCKED_READ, RSET_LOCKED_WRITE } locked;
     hid_t    lower_fapl; /* kept while `session` may ask for another open: one that exists */
     char    *name;       /* as the application gave it */

@@ -8,7 +8,7 @@
 
 typedef struct entry {
     struct entry *next; /* used before this one */
-    char         *path, *why, *unkept;
+    char         *path, *why, *in_place;
     rset_opened   opened;
     bool          changing;
     bool          lost; /* it was refused, since what was protected could not be had */
@@ -22,7 +22,7 @@ drop(entry *e)
 {
     free(e->path);
     free(e->why);
-    free(e->unkept);
+    free(e->in_place);
     free(e);
 }
 
@@ -117,14 +117,14 @@ rset_history_changes(const char *path)
 }
 
 void
-rset_history_unkept(const char *path, const rset_err *why)
+rset_history_in_place(const char *path, const rset_err *why)
 {
     entry *e;
 
     pthread_mutex_lock(&lock);
     e = use(path);
     if (e != NULL)
-        set_text(&e->unkept, why);
+        set_text(&e->in_place, why);
     pthread_mutex_unlock(&lock);
 }
 
@@ -139,7 +139,7 @@ rset_history_closed(const char *path, const rset_err *why)
         e->changing = false;
         e->lost = e->lost && why != NULL;
         set_text(&e->why, why);
-        set_text(&e->unkept, NULL);
+        set_text(&e->in_place, NULL);
     }
     forget_some();
     pthread_mutex_unlock(&lock);
@@ -168,7 +168,8 @@ rset_history_get(const char *path, rset_history *out)
             out->opened = e->opened;
             out->changing = e->changing;
             snprintf(out->why, sizeof out->why, "%s", e->why != NULL ? e->why : "");
-            snprintf(out->unkept, sizeof out->unkept, "%s", e->unkept != NULL ? e->unkept : "");
+            snprintf(out->in_place, sizeof out->in_place, "%s",
+                     e->in_place != NULL ? e->in_place : "");
         }
     pthread_mutex_unlock(&lock);
 }

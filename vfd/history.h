@@ -40,7 +40,7 @@ typedef struct rset_history {
     rset_opened opened;
     bool changing; /* it was created or changed, and what became of its close is not known yet */
     char why[RSET_ERR_TEXT]; /* it was refused, or could not be protected: why; "": neither */
-    char unkept
+    char in_place
         [RSET_ERR_TEXT]; /* it is being changed, and cannot be rolled back: why; "": it can, or need not */
 } rset_history;
 
@@ -52,7 +52,7 @@ void rset_history_opened(const char *path, const rset_opened *opened, const rset
 void rset_history_changes(const char *path);
 
 /* What it changes since cannot be rolled back, until it is closed or protected: `why`. */
-void rset_history_unkept(const char *path, const rset_err *why);
+void rset_history_in_place(const char *path, const rset_err *why);
 
 /* It was closed, or protected while it is open; `why`: it could not be protected, else NULL. */
 void rset_history_closed(const char *path, const rset_err *why);

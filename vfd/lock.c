@@ -81,7 +81,7 @@ rset_handle_lock(rset_handle *handle, bool rw)
     if (handle->lower != NULL && H5FDlock(handle->lower, rw) < 0) {
         const int why = errno;
 
-        if (handle->session == NULL || handle->ready)
+        if (handle->session == NULL || rset_session_is_in_use(handle->session))
             return -1;
         records = rset_h5err_take();
         say_not_locked(handle->path, why, &handle->refused);

@@ -39,16 +39,16 @@ rset_open_find_shadow(const char *path)
     return h;
 }
 
-bool
-rset_open_has(const char *path)
+const rset_session *
+rset_open_session(const char *path)
 {
     for (const rset_handle *h = all_open; h != NULL; h = h->next) {
         const char *older = h->session != NULL ? rset_session_older(h->session) : NULL;
 
         if (strcmp(h->path, path) == 0 || (older != NULL && strcmp(older, path) == 0))
-            return true;
+            return h->session;
     }
-    return false;
+    return NULL;
 }
 
 bool
@@ -93,8 +93,8 @@ rset_open_protect_all(void)
             rset_session_join(h->session);
         if (!rset_session_needs_others(h->session) || h->lower == NULL)
             continue;
-        ok = rset_session_clean(h->session) || rset_handle_settle_superblock(h) >= 0;
-        ok = ok && (h->flushed || rset_session_clean(h->session));
+        ok = !rset_session_is_changed(h->session) || rset_handle_settle_superblock(h) >= 0;
+        ok = ok && (h->flushed || !rset_session_is_changed(h->session));
         rset_left_note(h);
         rset_session_finalize(h->session, ok && !h->failed);
         if (!rset_handle_is_shadow(h))

@@ -12,8 +12,8 @@ void rset_open_remove(const rset_handle *handle);
 /* The open file of that name that is written as a shadow file; NULL: there is none. */
 const rset_handle *rset_open_find_shadow(const char *path);
 
-/* Is the file at this path open, or read in the place of another one (fallback=)? */
-bool rset_open_has(const char *path);
+/* The session of the open file at this path, or of one that is read in the place of another one (fallback=); NULL: none is open. */
+const rset_session *rset_open_session(const char *path);
 
 /* Is a protected file open in the directory of this path, or above that? Then the path may have been one, too. */
 bool rset_open_protected_near(const char *path);

@@ -1,5 +1,6 @@
 /* plain_steps.c: what each call for plain files does, when all ranks have met. See plain_internal.h. */
 #include "plain_internal.h"
+#include "tell.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,29 +28,15 @@ say_stamp(rset_plain *p)
 rset_status
 rset_plain_protection(rset_plain *p, bool all, rset_protect_args *out, rset_err *err)
 {
-    rset_layout *layout = NULL;
-    const char  *note;
-    bool         says; /* what all ranks are told, once for each layout */
-    rset_status  st = rset_team_layout(p->team, &p->config, &layout, err);
+    rset_status st = rset_team_protection(p->team, &p->config, all, p->out->note, out, err);
 
-    if (st == RSET_OK && all)
-        st = rset_layout_for_all(layout, err); /* the same on all ranks */
+    if (st == RSET_OK)
+        st = out->before; /* the same on all ranks */
     if (st != RSET_OK)
         return st;
-    says = p->team->comm->rank == 0 && !layout->told;
-    note = rset_layout_tell(layout);
-    if (says && note[0] != '\0')
-        snprintf(p->out->note, sizeof p->out->note, "%s", note);
-    *out = (rset_protect_args){.world = p->team->comm,
-                               .set = &layout->set,
-                               .ranks = layout->ranks,
-                               .local = &p->files.local,
-                               .desc = layout->desc,
-                               .extra = true,
-                               .host = p->team->host,
-                               .stamp = &p->stamp};
+    out->local = &p->files.local;
+    out->stamp = &p->stamp;
     say_stamp(p);
-    out->storage = says && note[0] == '\0' ? p->out->note : NULL;
     out->desc.generation = p->most = rset_generation_next(p->most, p->nonce);
     return RSET_OK;
 }
@@ -102,50 +89,16 @@ rset_plain_protect(rset_plain *p, rset_status before, rset_err *err)
     return st;
 }
 
-/* What became of this rank's own files. They may have been moved and then rebuilt. */
-static const char *
-what_was_done(const rset_outcome *outcome)
-{
-    if (!outcome->replaced || rset_outcome_action(outcome) == RSET_ACTION_NOTHING)
-        return "";
-    return rset_outcome_action(outcome) == RSET_ACTION_UNDO
-               ? "rolled back to what was protected last"
-               : "lost or damaged: rebuilt";
-}
-
-/* What concerns this rank's files is said by this rank, what concerns all by the first. */
 static void
 tell_outcome(rset_plain *p, const rset_outcome *outcome, bool again)
 {
-    const char *own = what_was_done(outcome);
-    const bool  first = p->team->comm->rank == 0;
-    char        files[560], changed[288];
-
-    if (own[0] != '\0' && outcome->altered.any && outcome->aside != 0) {
-        rset_put_aside_say(&outcome->altered, "*", outcome->aside, changed, sizeof changed);
-        own = changed;
-    }
+    char files[560];
 
     rset_plain_files_say(&p->files, files, sizeof files);
-    if (outcome->moved_from[0] != '\0')
-        snprintf(p->out->note, sizeof p->out->note,
-                 outcome->copied ? "%s: copied here from %s%s%s" : "%s: lay on %s: moved here%s%s",
-                 files, outcome->moved_from, own[0] != '\0' ? "; " : "", own);
-    else if (own[0] != '\0')
-        snprintf(p->out->note, sizeof p->out->note, "%s: %s%s%s", files, own,
-                 outcome->was_on[0] != '\0' ? "; it was on " : "", outcome->was_on);
-    else if (first && again && outcome->note[0] != '\0')
-        snprintf(p->out->note, sizeof p->out->note, "%s", outcome->note);
-    else if (first && again && outcome->renamed)
-        snprintf(p->out->note, sizeof p->out->note,
-                 "%s: had another name when it was protected; what protects it has the new one now",
-                 files);
-    else if (first && again)
-        snprintf(p->out->note, sizeof p->out->note,
-                 "%s: redundancy files were lost, and have been re-encoded", files);
-    else if (first && outcome->note[0] != '\0')
-        snprintf(p->out->note, sizeof p->out->note, "%s", outcome->note);
-    rset_plain_count(p, own[0] != '\0' ? RSET_COUNT_REBUILT : RSET_COUNT_VERIFIED);
+    rset_tell_outcome(
+        &(rset_tell_of){.files = files, .base = "*", .several = p->files.n > 1, .team = p->team},
+        outcome, again, p->out->note);
+    rset_plain_count(p, rset_tell_was_done(outcome) ? RSET_COUNT_REBUILT : RSET_COUNT_VERIFIED);
 }
 
 /* All files are there. Are they what was protected, and protected now? */

@@ -16,7 +16,7 @@
 static bool
 concerns_us(const rset_session *session, bool others)
 {
-    const rset_evidence *ev = &session->evidence;
+    const rset_evidence *ev = &session->at.evidence;
 
     return rset_evidence_asks(ev) || (others && rset_session_insists(session));
 }
@@ -28,21 +28,23 @@ none_of_ours(const rset_session *session)
     const bool protects = rset_team_protects(session->team); /* this thread or another one */
     const bool others = rset_team_has_others(session->team);
 
-    if (session->found == RSET_UNOPENABLE)
+    if (session->how.found == RSET_UNOPENABLE)
         return !others || !concerns_us(session, others);
-    if (session->found == RSET_FOUND &&
-        (session->dir == NULL || !rset_dir_has_file(session->dir, session->base)))
+    if (session->how.found == RSET_FOUND &&
+        (session->at.local.dir == NULL ||
+         !rset_dir_has_file(session->at.local.dir, session->at.base)))
         return true;
-    if (session->mode == RSET_OPEN_CREATE && session->team != NULL && !session->evidence.any &&
-        !rset_session_has_room(session))
+    if (session->how.mode == RSET_OPEN_CREATE && session->team != NULL &&
+        !session->at.evidence.any && !rset_session_has_room(session))
         return true;
-    if (session->mode == RSET_OPEN_CREATE)
-        return !protects && !session->evidence.any;
-    if (session->found == RSET_FOUND && !protects && !session->evidence.any)
-        return session->evidence.undo.head.state != RSET_UNDO_OPEN || !session->evidence.undo.there;
-    if (session->found == RSET_FOUND)
-        return !concerns_us(session, others) && (!protects || session->mode == RSET_OPEN_READ);
-    return !others && !session->evidence.any && !rset_session_recorded_nearby(session);
+    if (session->how.mode == RSET_OPEN_CREATE)
+        return !protects && !session->at.evidence.any;
+    if (session->how.found == RSET_FOUND && !protects && !session->at.evidence.any)
+        return session->at.evidence.undo.head.state != RSET_UNDO_OPEN ||
+               !session->at.evidence.undo.there;
+    if (session->how.found == RSET_FOUND)
+        return !concerns_us(session, others) && (!protects || session->how.mode == RSET_OPEN_READ);
+    return !others && !session->at.evidence.any && !rset_session_recorded_nearby(session);
 }
 
 /* What the first write would need is looked for when the file is opened: HDF5 is not made to fail in a flush. */
@@ -50,14 +52,14 @@ static rset_status
 can_be_changed(const rset_session *session, rset_err *err)
 {
     rset_err    why = RSET_ERR_NONE;
-    rset_status st = rset_dir_may_change(session->dir, &why);
+    rset_status st = rset_dir_may_change(session->at.local.dir, &why);
 
     if (st == RSET_OK)
         return RSET_OK;
     return rset_fail(err, st,
                      "%s: is protected, and cannot be opened for writing: %.800s; its undo journal "
                      "and new redundancy belong there; open it read-only, or give write permission",
-                     session->path, why.text);
+                     session->at.path, why.text);
 }
 
 /* A rank that cannot ask the others cannot protect its file: with required=yes the open fails, before anything changes that the others have no
@@ -68,33 +70,35 @@ can_be_protected(const rset_session *session, rset_err *err)
     if (!session->config.required || session->no_team.status == RSET_OK)
         return RSET_OK;
     return rset_fail(err, session->no_team.status, "%s: cannot be opened for writing: %.900s",
-                     session->path, session->no_team.text);
+                     session->at.path, session->no_team.text);
 }
 
 static rset_status
-begin(rset_session *session, bool link, rset_err *err)
+begin(rset_session *session, rset_err *err)
 {
     rset_status st = rset_session_look(session, err);
 
-    if (st == RSET_OK && session->mode == RSET_OPEN_UPDATE && session->evidence.any)
+    if (st == RSET_OK && session->how.mode == RSET_OPEN_UPDATE && session->at.evidence.any)
         st = can_be_protected(session, err);
-    if (st == RSET_OK && session->mode == RSET_OPEN_UPDATE && session->dir != NULL &&
-        session->evidence.any)
+    if (st == RSET_OK && session->how.mode == RSET_OPEN_UPDATE && session->at.local.dir != NULL &&
+        session->at.evidence.any)
         st = can_be_changed(session, err);
     if (st == RSET_OK)
         st = rset_session_say_used(session, err);
-    if (st != RSET_OK && session->mode != RSET_OPEN_CREATE && rset_team_has_others(session->team)) {
-        session->begun = *err; /* the others would wait for this rank */
+    if (st != RSET_OK && session->how.mode != RSET_OPEN_CREATE &&
+        rset_team_has_others(session->team)) {
+        session->outcome.verdict = *err; /* the others would wait for this rank */
         *err = RSET_ERR_NONE;
         return RSET_OK;
     }
     if (st == RSET_OK && none_of_ours(session)) {
-        if (session->mode == RSET_OPEN_CREATE) /* it is written from the beginning */
-            (void)rset_undo_remove(session->dir, session->prefix, &session->evidence.undo, NULL);
+        if (session->how.mode == RSET_OPEN_CREATE) /* it is written from the beginning */
+            (void)rset_undo_remove(session->at.local.dir, session->at.prefix,
+                                   &session->at.evidence.undo, NULL);
         return RSET_ABSENT;
     }
-    return st == RSET_OK && session->mode == RSET_OPEN_CREATE
-               ? rset_session_begin_creation(session, link, err)
+    return st == RSET_OK && session->how.mode == RSET_OPEN_CREATE
+               ? rset_session_begin_creation(session, err)
                : st;
 }
 
@@ -112,14 +116,13 @@ rset_session_open(const rset_config *config, const char *path, const rset_openin
     st = rset_session_new(config, path, &session, err);
     if (st != RSET_OK)
         return st;
-    session->mode = how->mode;
-    session->found = how->found;
-    session->swmr = how->swmr;
-    session->followed = how->followed;
+    session->how = *how;
+    if (how->mode == RSET_OPEN_CREATE)
+        rset_session_step(session, RSET_EVENT_CREATE);
     rset_phases_begin(&scope);
-    st = begin(session, how->link, err);
+    st = begin(session, err);
     if (st == RSET_OK) {
-        rset_session_spent(session, &scope, false);
+        rset_session_spent(session, &scope);
         *session_out = session;
     } else { /* mostly none of ours: costs nothing worth telling */
         rset_phases_end(&scope);
@@ -135,9 +138,9 @@ rset_session_open(const rset_config *config, const char *path, const rset_openin
 static bool
 nothing_to_ask(const rset_session *session)
 {
-    return session->found == RSET_FOUND && session->begun.status == RSET_OK &&
-           (session->swmr || !concerns_us(session, rset_team_has_others(session->team) &&
-                                                       rset_team_may_meet(session->team)));
+    return session->how.found == RSET_FOUND && session->outcome.verdict.status == RSET_OK &&
+           (session->how.swmr || !concerns_us(session, rset_team_has_others(session->team) &&
+                                                           rset_team_may_meet(session->team)));
 }
 
 /* What cannot be opened to be changed will not be closed either: this rank has done with that step, and is not to be
@@ -145,8 +148,8 @@ nothing_to_ask(const rset_session *session)
 static void
 skip_step(rset_session *session, rset_status why)
 {
-    if (session->mode == RSET_OPEN_UPDATE && why != RSET_ABSENT && session->team != NULL &&
-        !session->root)
+    if (session->how.mode == RSET_OPEN_UPDATE && why != RSET_ABSENT && session->team != NULL &&
+        !rset_session_is_root(session))
         rset_rendezvous_skip(session->team->rendezvous, &session->kind);
 }
 
@@ -154,37 +157,37 @@ skip_step(rset_session *session, rset_status why)
 static rset_status
 resolve(rset_session *session, rset_status own, const rset_lower *lower, rset_err *err)
 {
-    rset_status st = own;
+    const bool  asks = !nothing_to_ask(session);
+    rset_status st;
     rset_err    ignored = RSET_ERR_NONE;
-    bool        asks;
 
-    session->resolved = true;
-    if (own == RSET_OK && session->begun.status != RSET_OK) {
-        *err = session->begun;
-        st = own = err->status;
-    }
-    session->verdict = *err;
-    asks = !nothing_to_ask(session);
+    if (own == RSET_OK && session->outcome.verdict.status != RSET_OK)
+        own = session->outcome.verdict.status;
+    else
+        session->outcome.verdict = *err;
+    st = own;
     if (asks)
         rset_background_wait(NULL);
     if (asks && rset_team_may_meet(session->team) && !rset_background_stuck())
-        st = rset_session_resolve_parallel(session, own, lower, &session->verdict);
+        st = rset_session_resolve_parallel(session, own, lower, &session->outcome.verdict);
     else if (asks && own == RSET_OK)
-        st = rset_session_resolve_serial(session, RSET_CONTENT_NONE, &session->verdict);
-    if (session->root)
-        st = rset_session_end_root(session, st, &session->verdict);
-    if (!session->swmr) /* else its writer changes it all the time */
-        session->is = session->evidence.data;
+        st = rset_session_resolve_serial(session, RSET_CONTENT_NONE, &session->outcome.verdict);
+    if (rset_session_is_root(session))
+        st = rset_session_end_root(session, st, &session->outcome.verdict);
+    if (!session->how.swmr) /* else its writer changes it all the time */
+        session->is = session->at.evidence.data;
     if (st == RSET_OK)
-        st = lower->open(lower->handle, &session->is, &session->verdict);
+        st = lower->open(lower->handle, &session->is, &session->outcome.verdict);
     if (st != RSET_OK) {
         if (asks)
             skip_step(session, st);
-        session->verdict.status = st;
-        *err = session->verdict;
+        session->outcome.verdict.status = st;
+        *err = session->outcome.verdict;
+        rset_session_step(session, RSET_EVENT_REFUSE);
         return st;
     }
-    session->verdict = RSET_ERR_NONE;
+    session->outcome.verdict = RSET_ERR_NONE;
+    rset_session_step(session, RSET_EVENT_USE);
     (void)rset_session_say_used(session, &ignored); /* of a file that has come back */
     return RSET_OK;
 }
@@ -195,15 +198,15 @@ rset_session_resolve(rset_session *session, rset_status own, const rset_lower *l
     rset_phase_scope scope;
     rset_status      st;
 
-    if (session->resolved) {
-        if (session->verdict.status != RSET_OK)
-            *err = session->verdict;
-        return session->verdict.status;
+    if (session->state != RSET_SESSION_TENTATIVE) {
+        if (session->outcome.verdict.status != RSET_OK)
+            *err = session->outcome.verdict;
+        return session->outcome.verdict.status;
     }
     rset_phases_begin(&scope);
     st = resolve(session, own, lower, err);
     rset_session_note_opened(session);
-    rset_session_spent(session, &scope, false);
+    rset_session_spent(session, &scope);
     return st;
 }
 
@@ -227,15 +230,16 @@ label_of(const rset_session *session)
 /* Written for the first time, closed, and nobody else has come with such a file: it is none of ours any more. Nor is one
  * that is gone, or has another name now. Not what may have been decided on. */
 static bool
-is_left_alone(rset_session *session, rset_status why)
+is_left_alone(const rset_ending *e, rset_status why)
 {
-    const rset_evidence *ev = &session->evidence;
+    const rset_session  *session = e->session;
+    const rset_evidence *ev = &session->at.evidence;
 
-    if (session->mode != RSET_OPEN_CREATE || session->shadow != NULL || ev->any ||
+    if (!rset_session_is(session, RSET_IS_NEW) || session->shadow.name != NULL || ev->any ||
         ev->next_name != NULL)
         return false;
-    return !rset_dir_has_file(session->dir, session->base) ||
-           (why == RSET_PEER && session->known && !session->together && !session->others_have);
+    return !rset_dir_has_file(session->at.local.dir, session->at.base) ||
+           (why == RSET_PEER && e->a.only_some && !e->met && !e->p.protected_);
 }
 
 /* A rank that had nothing to change closes in the same step: only then all files are of one. */
@@ -244,53 +248,55 @@ begin_unchanged(rset_session *session, rset_err *err)
 {
     rset_status st = rset_session_survey(session, err);
 
-    return st == RSET_OK ? rset_journal_begin(&session->local, &session->evidence, RSET_KEEP_OLD,
-                                              &session->journal, err)
+    return st == RSET_OK ? rset_journal_begin(&session->at.local, &session->at.evidence,
+                                              RSET_KEEP_OLD, &session->change.journal, err)
                          : st;
 }
 
 /* The file is closed, but could not be protected (`why`): the program sees what it wrote all the same, what was protected
  * last can still be had, and all is ready for the journal to say in which step it was closed. */
 static rset_status
-begin_to_settle(rset_session *session, rset_status why, bool in_step, rset_err *err)
+begin_to_settle(const rset_ending *e, rset_status why, bool in_step, rset_err *err)
 {
-    rset_journal *journal = session->journal;
+    rset_session *session = e->session;
+    rset_journal *journal = session->change.journal;
 
-    if (session->dir == NULL)
+    if (session->at.local.dir == NULL)
         return RSET_OK;
     /* The label of a step is for files that all have closed in it, that of one rank for a process alone. Without one all roll back. */
     if (!rset_session_is_as_left(session) ||
-        (session->shadow == NULL && session->no_team.status != RSET_OK)) {
-        session->journal = NULL;
+        (session->shadow.name == NULL && session->no_team.status != RSET_OK)) {
+        session->change.journal = NULL;
         rset_journal_leave(journal);
         return RSET_OK;
     }
-    if (session->shadow != NULL) {
+    if (session->shadow.name != NULL) {
         rset_journal_leave(journal);
-        return rset_shadow_settle(&session->local, &session->evidence, in_step, &session->journal,
-                                  err);
+        return rset_shadow_settle(&session->at.local, &session->at.evidence, in_step,
+                                  &session->change.journal, err);
     }
-    if (is_left_alone(session, why)) {
-        session->journal = NULL;
+    if (is_left_alone(e, why)) {
+        session->change.journal = NULL;
         rset_journal_leave(journal);
-        return rset_unprotect(&session->local, err);
+        return rset_unprotect(&session->at.local, err);
     }
-    return journal == NULL && !session->changed ? begin_unchanged(session, err) : RSET_OK;
+    return journal == NULL && !rset_session_is_changed(session) ? begin_unchanged(session, err)
+                                                                : RSET_OK;
 }
 
 /* That, and the journals say so: of all files, or of none. */
 static rset_status
-settle(rset_session *const *sessions, int n, rset_status why, rset_err *err)
+settle(const rset_ending *of, int n, rset_status why, rset_err *err)
 {
     rset_label    labels[RSET_TOGETHER_MAX];
     rset_journal *journals[RSET_TOGETHER_MAX] = {NULL};
     rset_status   st = RSET_OK;
 
     for (int i = 0; st == RSET_OK && i < n; i++) {
-        labels[i] = label_of(sessions[i]);
-        st = begin_to_settle(sessions[i], why, labels[i].ranks > 1, err);
-        journals[i] = sessions[i]->journal;
-        sessions[i]->journal = NULL;
+        labels[i] = label_of(of[i].session);
+        st = begin_to_settle(&of[i], why, labels[i].ranks > 1, err);
+        journals[i] = of[i].session->change.journal;
+        of[i].session->change.journal = NULL;
     }
     if (st == RSET_OK)
         return rset_journal_close_all(journals, labels, n, err);
@@ -304,30 +310,31 @@ settle(rset_session *const *sessions, int n, rset_status why, rset_err *err)
 static void
 go_back(rset_session *session)
 {
-    if (session->shadow != NULL)
-        rset_shadow_drop(&session->local);
+    if (session->shadow.name != NULL)
+        rset_shadow_drop(&session->at.local);
 }
 
-/* Is one of them incomplete, on any rank? */
+/* Of all of them, on all ranks? */
 static bool
-any_incomplete(rset_session *const *sessions, int n)
+all_complete(const rset_ending *of, int n)
 {
+    bool all = true;
+
     for (int i = 0; i < n; i++)
-        if (sessions[i]->incomplete)
-            return true;
-    return false;
+        all = all && of[i].complete;
+    return all;
 }
 
 /* Another process protects, or has replaced, files of these names: a new file would take the place of one that is protected, or
  * lose its own. */
 static rset_status
-give_way(rset_session *const *sessions, int n, const rset_err *why, rset_err *err)
+give_way(const rset_ending *of, int n, const rset_err *why, rset_err *err)
 {
     bool any = false;
 
     for (int i = 0; i < n; i++) {
-        any = any || sessions[i]->shadow != NULL;
-        go_back(sessions[i]);
+        any = any || of[i].session->shadow.name != NULL;
+        go_back(of[i].session);
     }
     return any ? rset_fail(err, RSET_BUSY,
                            "%.900s; what this job wrote was not kept: write it under another name",
@@ -336,26 +343,26 @@ give_way(rset_session *const *sessions, int n, const rset_err *why, rset_err *er
 }
 
 static rset_status
-end_parallel(rset_session *const *sessions, int n, bool lower_ok, rset_err *err)
+end_parallel(rset_ending *of, int n, bool lower_ok, rset_err *err)
 {
     rset_err    why = RSET_ERR_NONE, own = RSET_ERR_NONE;
-    rset_status st = rset_sessions_protect_complete(sessions, n, lower_ok, &why);
+    rset_status st = rset_sessions_protect_complete(of, n, lower_ok, &why);
     rset_status settled = RSET_OK;
 
     if (st == RSET_OK)
         return RSET_OK;
     for (int i = 0; i < n; i++)
-        rset_session_count(sessions[i], RSET_COUNT_UNPROTECTED);
-    rset_session_say_not_protected(sessions[0], &why, err);
-    if (any_incomplete(sessions, n))
+        rset_session_count(of[i].session, RSET_COUNT_UNPROTECTED);
+    rset_session_say_not_protected(&of[0], &why, err);
+    if (!all_complete(of, n))
         for (int i = 0; i < n; i++)
-            go_back(sessions[i]);
-    else if (st != RSET_BUSY || (settled = give_way(sessions, n, &why, &own)) == RSET_OK)
-        settled = settle(sessions, n, st, &own);
+            go_back(of[i].session);
+    else if (st != RSET_BUSY || (settled = give_way(of, n, &why, &own)) == RSET_OK)
+        settled = settle(of, n, st, &own);
     if (settled == RSET_OK)
         return st;
     for (int i = 0; i < n; i++)
-        sessions[i]->config.required =
+        of[i].session->config.required =
             true; /* what was written is not where it belongs: never only a warning */
     *err = own;
     return own.status;
@@ -366,24 +373,23 @@ rset_session_leave(rset_session *session, void *comm)
 {
     struct stat now;
 
-    if (session->root || (session->config.comm != NULL && comm == NULL) ||
+    if (rset_session_is_root(session) || (session->config.comm != NULL && comm == NULL) ||
         stat(rset_session_at(session), &now) != 0) {
         free(comm);
         return false;
     }
-    if (!session->has_left)
+    if (session->change.left.st_ino == 0)
         rset_session_left(session, &now);
-    session->behind = true;
     session->comm = comm;
     session->config.comm = comm;
     return true;
 }
 
 static void
-take_note(rset_session *const *sessions, int n, char warning_out[RSET_ERR_TEXT])
+take_note(const rset_ending *of, int n, char warning_out[RSET_ERR_TEXT])
 {
     for (int i = 0; i < n && warning_out[0] == '\0'; i++)
-        snprintf(warning_out, RSET_ERR_TEXT, "%s", sessions[i]->note);
+        snprintf(warning_out, RSET_ERR_TEXT, "%s", of[i].session->tell.note);
 }
 
 static atomic_bool has_said; /* of some close that it was not protected */
@@ -405,22 +411,22 @@ rset_session_sum_up(char text_out[RSET_ERR_TEXT])
 
 /* What came of it, for the program: an error where any of the files asks for that. `own`: the message of a failure. */
 static rset_status
-tell(rset_session *const *sessions, int n, rset_status st, const rset_err *own,
+tell(const rset_ending *of, int n, rset_status st, const rset_err *own,
      char warning_out[RSET_ERR_TEXT], rset_err *err)
 {
-    bool required = false, said_before = false;
+    bool required = false, told = false;
 
     for (int i = 0; i < n; i++) {
-        required = required || sessions[i]->config.required;
-        said_before = said_before || sessions[i]->said_before;
+        required = required || of[i].session->config.required;
+        told = told || of[i].p.told;
     }
     if (st != RSET_OK && required)
         *err = *own;
-    else if (st != RSET_OK && !said_before) {
+    else if (st != RSET_OK && !told) {
         snprintf(warning_out, RSET_ERR_TEXT, "%s", own->text);
         atomic_store(&has_said, true);
     } else if (st == RSET_OK)
-        take_note(sessions, n, warning_out);
+        take_note(of, n, warning_out);
     return required ? st : RSET_OK;
 }
 
@@ -428,26 +434,28 @@ rset_status
 rset_sessions_close(rset_session *const *sessions, int n, bool lower_ok,
                     char warning_out[RSET_ERR_TEXT], rset_err *err)
 {
+    rset_ending      of[RSET_TOGETHER_MAX] = {0};
     rset_status      st = RSET_OK;
     rset_err         own = RSET_ERR_NONE;
     rset_phase_scope scope;
 
     warning_out[0] = '\0';
+    for (int i = 0; i < n; i++)
+        of[i].session = sessions[i];
     if (rset_session_is_inherited(sessions[0])) {
         for (int i = 0; i < n; i++)
             rset_session_free(sessions[i]);
         return RSET_OK;
     }
-    take_note(sessions, n,
-              warning_out); /* of before: what is noted now is in the error, if it is one */
+    take_note(of, n, warning_out); /* of before: what is noted now is in the error, if it is one */
     rset_phases_begin(&scope);
     if (n > 1 || rset_session_needs_others(sessions[0])) {
-        st = end_parallel(sessions, n, lower_ok, &own);
+        st = end_parallel(of, n, lower_ok, &own);
         for (int i = 0; i < n; i++)
-            rset_history_closed(sessions[i]->path, st != RSET_OK ? &own : NULL);
+            rset_history_closed(sessions[i]->at.path, st != RSET_OK ? &own : NULL);
     }
-    rset_session_spent(sessions[0], &scope, sessions[0]->behind && n == 1);
-    st = tell(sessions, n, st, &own, warning_out, err);
+    rset_session_spent(sessions[0], &scope);
+    st = tell(of, n, st, &own, warning_out, err);
     for (int i = 0; i < n; i++)
         rset_session_free(sessions[i]);
     return st;
@@ -463,23 +471,17 @@ rset_session_close(rset_session *session, bool lower_ok, char warning_out[RSET_E
 rset_status
 rset_session_delete(const rset_config *config, const char *path, rset_err *err)
 {
-    rset_session *session = NULL;
-    uint64_t      lost = 0;
-    rset_status   st;
+    rset_beside at;
+    uint64_t    lost = 0;
+    rset_status st;
 
     if (!rset_config_covers(config, path))
         return RSET_OK;
-    st = rset_session_new(config, path, &session, err);
-    if (st != RSET_OK)
-        return st;
-    st = rset_dir_open(session->dir_path, false, &session->dir, err);
-    session->local.dir = session->dir;
-    if (st == RSET_OK)
-        st = rset_session_survey(session, err);
-    if (st == RSET_OK && (session->evidence.refused || rset_history_lost(session->path)))
-        st = rset_lost_put(&session->local, &lost, err);
-    if (st == RSET_OK)
-        st = rset_unprotect(&(rset_local){.dir = session->dir, .prefix = session->prefix}, err);
-    rset_session_free(session);
+    st = rset_beside_look(path, &at, err);
+    if (st == RSET_OK && at.local.dir != NULL && (at.evidence.refused || rset_history_lost(path)))
+        st = rset_lost_put(&at.local, &lost, err);
+    if (st == RSET_OK && at.local.dir != NULL)
+        st = rset_unprotect(&(rset_local){.dir = at.local.dir, .prefix = at.prefix}, err);
+    rset_beside_free(&at);
     return st;
 }

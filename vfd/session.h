@@ -105,13 +105,19 @@ typedef struct rset_lower {
 rset_status rset_session_resolve(rset_session *session, rset_status own, const rset_lower *lower,
                                  rset_err *err);
 
+/* What the file is to this process, in a word or two (session_states.h); NULL: "", it has not got it open. Local. */
+const char *rset_session_state_text(const rset_session *session);
+
 /* Was it opened by a process that this one was forked from, and which lives? Then the file, and a commit that is under way, are
  * that process's: nothing is changed, told or removed for it here, and closing it only lets go of it. NULL: false. Local. */
 bool rset_session_is_inherited(const rset_session *session);
 
-/* True until the first change: then the caller compares a write with what is there (a write that repeats
+/* Has the first use been, with success? Local. */
+bool rset_session_is_in_use(const rset_session *session);
+
+/* Is the file not what was protected last? Until then the caller compares a write with what is there (a write that repeats
  * the bytes is no modification, T4) and calls rset_session_change before the first that differs. */
-bool rset_session_clean(const rset_session *session);
+bool rset_session_is_changed(const rset_session *session);
 
 /* Bytes [off, off+len) are about to change, or to be cut off or added: keeps what they were and marks the
  * protection void on disk, durably (P3), unless that is done. Called for every write that is not known to

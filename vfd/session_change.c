@@ -3,34 +3,29 @@
 
 #include <stdio.h>
 
-bool
-rset_session_clean(const rset_session *session)
+/* The user is told at once, and whoever asks for the status of the file, that it cannot be rolled back. */
+static void
+cannot_roll_back(rset_session *session, const rset_err *why)
 {
-    return !session->changed;
-}
-
-void
-rset_session_cannot_roll_back(rset_session *session, const rset_err *why)
-{
-    session->no_way_back = RSET_ERR_NONE;
+    session->change.no_way_back = RSET_ERR_NONE;
     (void)rset_fail(
-        &session->no_way_back, why->status,
+        &session->change.no_way_back, why->status,
         "%s: its old content could not be kept until the new one is protected: %.600s; what "
         "is written before the next commit or close is not protected, and if the job "
         "dies before that, the file may have to be rebuilt, where it could have been "
         "rolled back",
-        session->path, why->text);
-    session->to_be_said = true;
-    rset_history_unkept(session->path, &session->no_way_back);
+        session->at.path, why->text);
+    session->tell.at_once = &session->change.no_way_back;
+    rset_history_in_place(session->at.path, &session->change.no_way_back);
 }
 
 bool
 rset_session_has_to_say(rset_session *session, rset_err *err)
 {
-    if (!session->to_be_said)
+    if (session->tell.at_once == NULL)
         return false;
-    session->to_be_said = false;
-    *err = session->no_way_back;
+    *err = *session->tell.at_once;
+    session->tell.at_once = NULL;
     return true;
 }
 
@@ -38,9 +33,9 @@ rset_session_has_to_say(rset_session *session, rset_err *err)
 static rset_status
 give_up(const rset_session *session, rset_err *err)
 {
-    if (rset_journal_leads_back(session->journal))
-        rset_kept_release(&session->local);
-    return rset_journal_give_up(session->journal, err);
+    if (rset_journal_leads_back(session->change.journal))
+        rset_kept_release(&session->at.local);
+    return rset_journal_give_up(session->change.journal, err);
 }
 
 /* Keeping the old content may fail for want of space. The program's own work goes on all the same, unless the user wants to
@@ -56,12 +51,13 @@ go_on_without(rset_session *session, const rset_err *why, rset_err *err)
         return rset_fail(err, why->status, "%s", why->text);
     if (session->config.required)
         return rset_fail(err, why->status, "%s; atomic=no changes files in place", why->text);
-    st = session->journal != NULL ? give_up(session, &own)
-                                  : rset_journal_begin(&session->local, &session->evidence,
-                                                       RSET_KEEP_STATE, &session->journal, &own);
+    st = session->change.journal != NULL
+             ? give_up(session, &own)
+             : rset_journal_begin(&session->at.local, &session->at.evidence, RSET_KEEP_STATE,
+                                  &session->change.journal, &own);
     if (st != RSET_OK)
         return rset_fail(err, st, "%s; atomic=no changes files in place without it", own.text);
-    rset_session_cannot_roll_back(session, why);
+    cannot_roll_back(session, why);
     return RSET_OK;
 }
 
@@ -75,14 +71,15 @@ is_what_was_opened(const rset_session *session)
     rset_identity        now;
     bool                 same;
 
-    if (session->mode != RSET_OPEN_UPDATE || session->dir == NULL || is->inode == 0)
+    if (!rset_session_is_update(session) || session->at.local.dir == NULL || is->inode == 0)
         return true;
-    now = rset_dir_identity(session->dir, session->base);
+    now = rset_dir_identity(session->at.local.dir, session->at.base);
     if (rset_identity_unchanged(&now, is) || now.inode == 0)
         return true;
     same = rset_identity_same(&now, is) &&
-           rset_survey_one(session->dir, session->prefix, session->base, &ev, NULL) == RSET_OK &&
-           rset_evidence_generation(&ev) == rset_evidence_generation(&session->evidence);
+           rset_survey_one(session->at.local.dir, session->at.prefix, session->at.base, &ev,
+                           NULL) == RSET_OK &&
+           rset_evidence_generation(&ev) == rset_evidence_generation(&session->at.evidence);
     rset_evidence_free(&ev);
     return same;
 }
@@ -92,19 +89,19 @@ is_what_was_opened(const rset_session *session)
 static rset_status
 may_change(const rset_session *session, rset_err *err)
 {
-    if (!session->undecided && !session->changed && !is_what_was_opened(session))
+    if (session->state == RSET_SESSION_CLEAN && !is_what_was_opened(session))
         return rset_fail(err, RSET_BUSY,
                          "%s: another process (h5redset, or another job) has replaced or committed "
                          "it since it was opened; nothing was changed: close it, and open it again",
-                         session->path);
-    if (!session->undecided && (session->changed || session->mode != RSET_OPEN_UPDATE ||
-                                !rset_evidence_in_doubt(&session->evidence)))
+                         session->at.path);
+    if (!rset_session_is(session, RSET_IS_IN_DOUBT) &&
+        (session->state != RSET_SESSION_CLEAN || !rset_evidence_in_doubt(&session->at.evidence)))
         return RSET_OK;
     return rset_fail(err, RSET_LOST,
                      "%s: its last commit was not finished, and only all ranks together "
                      "can tell which content counts; open the files with all of them before any "
                      "of them is changed",
-                     session->path);
+                     session->at.path);
 }
 
 /* For the commit in the background. Without it that comes to nothing, and says so, unless all of it has been read already: then
@@ -112,21 +109,22 @@ may_change(const rset_session *session, rset_err *err)
 static void
 keep_moment(rset_session *session, unsigned long long off, unsigned long long len)
 {
-    rset_err why = RSET_ERR_NONE, ignored = RSET_ERR_NONE;
+    rset_journal *next = session->part != NULL ? session->part->at.local.next : NULL;
+    rset_err      why = RSET_ERR_NONE, ignored = RSET_ERR_NONE;
 
-    if (rset_journal_save(session->next, off, len, &why) == RSET_OK)
+    if (rset_journal_save(next, off, len, &why) == RSET_OK)
         return;
-    (void)rset_journal_give_up(session->next, &ignored); /* rset_session_join does it again */
-    rset_session_cannot_roll_back(session, &why);
+    (void)rset_journal_give_up(next, &ignored); /* rset_session_join does it again */
+    cannot_roll_back(session, &why);
 }
 
 /* What the journal is for. */
 static rset_keep
 keeps(const rset_session *session)
 {
-    if (!session->config.atomic || session->swmr)
+    if (!session->config.atomic || session->how.swmr)
         return RSET_KEEP_NOTHING;
-    return session->unkept ? RSET_KEEP_STATE : RSET_KEEP_OLD;
+    return rset_session_is(session, RSET_IS_NEW) ? RSET_KEEP_STATE : RSET_KEEP_OLD;
 }
 
 /* What rset_session_change does. */
@@ -138,19 +136,20 @@ keep_old(rset_session *session, unsigned long long off, unsigned long long len, 
 
     if (st != RSET_OK)
         return st;
-    session->changed_bytes +=
-        len < UINT64_MAX - session->changed_bytes ? len : UINT64_MAX - session->changed_bytes;
-    if (!session->changed && session->dir != NULL &&
-        session->journal == NULL) /* else it failed, later */
-        st = rset_journal_begin(&session->local, &session->evidence, keeps(session),
-                                &session->journal, &why);
+    session->change.bytes +=
+        len < UINT64_MAX - session->change.bytes ? len : UINT64_MAX - session->change.bytes;
+    if (!rset_session_is_changed(session) && session->at.local.dir != NULL &&
+        session->change.journal == NULL) /* else it failed, later */
+        st = rset_journal_begin(&session->at.local, &session->at.evidence, keeps(session),
+                                &session->change.journal, &why);
     if (st == RSET_OK)
-        st = rset_journal_save(session->journal, off, len, &why);
+        st = rset_journal_save(session->change.journal, off, len, &why);
     if (st != RSET_OK)
         st = go_on_without(session, &why, err);
     if (st == RSET_OK)
         keep_moment(session, off, len);
-    session->changed = session->changed || st == RSET_OK;
+    if (st == RSET_OK)
+        rset_session_step(session, RSET_EVENT_CHANGE);
     return st;
 }
 
@@ -164,14 +163,14 @@ rset_session_change(rset_session *session, unsigned long long off, unsigned long
     bool             first, works;
 
     rset_session_join(session);
-    first = !session->changed;
-    works = first || session->journal != NULL;
+    first = !rset_session_is_changed(session);
+    works = first || session->change.journal != NULL;
     if (works)
         rset_phases_begin(&scope);
     st = keep_old(session, off, len, err);
-    if (first && session->changed)
-        rset_history_changes(session->path);
+    if (first && rset_session_is_changed(session))
+        rset_history_changes(session->at.path);
     if (works)
-        rset_session_spent(session, &scope, false);
+        rset_session_spent(session, &scope);
     return st;
 }

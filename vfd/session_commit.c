@@ -23,47 +23,49 @@ static rset_status
 closed_badly(rset_session *session, bool lower_ok, rset_err *err)
 {
     if (lower_ok && is_another(session)) {
-        session->config.required = session->config.required || session->changed;
+        session->config.required = session->config.required || rset_session_is_changed(session);
         return rset_fail(
             err, RSET_BUSY,
             "%s: while it was open, another process (h5redset, or another job) gave its "
             "name to another file; what was written here is in neither",
-            session->path);
+            session->at.path);
     }
     if (!lower_ok)
         return rset_fail(
             err, RSET_IO,
             "%s: could not be read, or written and closed, completely, so it is not protected",
-            session->path);
+            session->at.path);
     return RSET_OK;
 }
 
 /* Protects what is complete. */
 rset_status
-rset_sessions_protect_complete(rset_session *const *sessions, int n, bool lower_ok, rset_err *err)
+rset_sessions_protect_complete(rset_ending *of, int n, bool lower_ok, rset_err *err)
 {
     rset_err ignored = RSET_ERR_NONE;
 
     for (int i = 0; i < n; i++) {
-        rset_session *session = sessions[i];
+        rset_session *session = of[i].session;
 
-        session->incomplete = closed_badly(session, lower_ok, err) != RSET_OK;
-        session->local.shadow = session->shadow;
-        if (!session->incomplete && session->shadow != NULL)
-            (void)rset_file_set_like(session->dir, session->shadow, session->base, &ignored);
+        of[i].complete = closed_badly(session, lower_ok, err) == RSET_OK;
+        session->at.local.shadow = session->shadow.name;
+        if (of[i].complete && session->shadow.name != NULL)
+            (void)rset_file_set_like(session->at.local.dir, session->shadow.name, session->at.base,
+                                     &ignored);
     }
-    return rset_sessions_protect(sessions, n, err);
+    return rset_sessions_protect(of, n, err);
 }
 
 /* What could not be protected, in words that nobody has to look up. */
 void
-rset_session_say_not_protected(const rset_session *session, const rset_err *why, rset_err *err)
+rset_session_say_not_protected(const rset_ending *e, const rset_err *why, rset_err *err)
 {
-    const char *then = "";
+    const rset_session *session = e->session;
+    const char         *then = "";
 
-    if (session->incomplete)
+    if (!e->complete)
         then = "; all ranks keep what was protected last";
-    else if (session->changed && session->evidence.any)
+    else if (rset_session_is_changed(session) && session->at.evidence.any)
         then = "; if it is not protected by a later close, the next open may go back to what was "
                "protected last";
     *err = *why;
@@ -72,17 +74,6 @@ rset_session_say_not_protected(const rset_session *session, const rset_err *why,
 
 /* ---- and stays open ---- */
 
-static void
-forget_shadow(rset_session *session)
-{
-    rset_file_close(session->guard, NULL);
-    free(session->shadow);
-    free(session->shadow_path);
-    session->guard = NULL;
-    session->shadow = session->shadow_path = NULL;
-    session->local.shadow = NULL;
-}
-
 /* This rank's share of a commit is done: the file is like one that was opened just now, together with all others. What it
  * changes next begins another undo journal. */
 static void
@@ -90,20 +81,12 @@ go_on(rset_session *session)
 {
     rset_err ignored = RSET_ERR_NONE;
 
-    rset_journal_leave(session->journal);
-    session->journal = NULL;
-    forget_shadow(session);
-    session->mode = RSET_OPEN_UPDATE;
-    session->found = RSET_FOUND;
-    session->changed = session->unkept = session->undecided = session->blind = false;
-    session->has_left = false;
-    session->changed_bytes = 0;
-    session->no_way_back = RSET_ERR_NONE;
-    free(session->label); /* of one commit */
-    session->label = NULL;
+    rset_session_end_changes(session);
+    rset_session_forget_shadow(session);
+    rset_session_step(session, RSET_EVENT_COMMIT);
     free(session->verified); /* of what was recorded before */
     session->verified = NULL;
-    session->met = !session->root;
+    session->basis.company = rset_session_is_root(session) ? RSET_COMPANY_NONE : RSET_COMPANY_ALL;
     (void)rset_session_say_used(session, &ignored);
 }
 
@@ -114,9 +97,9 @@ rset_session_look_again(rset_session *session)
     rset_err ignored = RSET_ERR_NONE;
 
     (void)rset_session_survey(session, &ignored);
-    session->evidence.any = true;
-    if (rset_identity_same(&session->is, &session->evidence.data))
-        session->is = session->evidence.data; /* with what it has written itself */
+    session->at.evidence.any = true;
+    if (rset_identity_same(&session->is, &session->at.evidence.data))
+        session->is = session->at.evidence.data; /* with what it has written itself */
 }
 
 /* What did the failed commit leave on this rank? Nothing, as a rule: the file goes on as before, and so does its undo journal.
@@ -124,57 +107,60 @@ rset_session_look_again(rset_session *session)
 static void
 not_committed(rset_session *session)
 {
-    const uint64_t before = rset_evidence_generation(&session->evidence);
+    const uint64_t before = rset_evidence_generation(&session->at.evidence);
     rset_evidence  now = {0};
     rset_err       ignored = RSET_ERR_NONE;
+    bool           doubt;
 
-    if (session->dir == NULL ||
-        rset_survey(session->dir, session->prefix, session->base, &now, &ignored) != RSET_OK)
+    if (session->at.local.dir == NULL || rset_survey(session->at.local.dir, session->at.prefix,
+                                                     session->at.base, &now, &ignored) != RSET_OK)
         return;
-    session->undecided = rset_evidence_in_doubt(&now) && (session->evidence.next_name == NULL ||
-                                                          now.next != session->evidence.next);
+    doubt = rset_evidence_in_doubt(&now) &&
+            (session->at.evidence.next_name == NULL || now.next != session->at.evidence.next);
+    rset_session_step(session, doubt ? RSET_EVENT_DOUBT : RSET_EVENT_FAIL);
     if (rset_evidence_generation(&now) != before) {
         rset_session_look_again(session);
         go_on(session);
-        session->opened_generation = rset_evidence_generation(&session->evidence);
-        session->content_is = RSET_CONTENT_IS_UNKNOWN;
+        session->basis.generation = rset_evidence_generation(&session->at.evidence);
+        session->basis.content = RSET_CONTENT_IS_UNKNOWN;
     }
     rset_evidence_free(&now);
 }
 
 /* *why: as it was found, *err: in words for the user. Where no rank has changed anything, nothing is encoded. */
 static rset_status
-commit(rset_session *session, bool lower_ok, rset_err *why, rset_err *err)
+commit(rset_ending *e, bool lower_ok, rset_err *why, rset_err *err)
 {
-    const uint64_t    before = session->opened_generation;
-    const rset_status st = rset_sessions_protect_complete(&session, 1, lower_ok, why);
+    rset_session     *session = e->session;
+    const uint64_t    before = session->basis.generation;
+    const rset_status st = rset_sessions_protect_complete(e, 1, lower_ok, why);
 
-    if (st == RSET_OK && session->opened_generation != before) {
+    if (st == RSET_OK && session->basis.generation != before) {
         rset_session_look_again(session);
         go_on(session);
-        session->content_is =
+        session->basis.content =
             RSET_CONTENT_IS_VERIFIED; /* all have what all have encoded: the next commit can build on it */
     } else if (st != RSET_OK) {
-        rset_session_say_not_protected(session, why, err);
+        rset_session_say_not_protected(e, why, err);
         not_committed(session);
     }
-    rset_history_closed(session->path, st != RSET_OK ? err : NULL);
-    if (session->changed)
-        rset_history_changes(session->path);
+    rset_history_closed(session->at.path, st != RSET_OK ? err : NULL);
+    if (rset_session_is_changed(session))
+        rset_history_changes(session->at.path);
     return st;
 }
 
 rset_status
-rset_session_tell(const rset_session *session, rset_commit_by by, const rset_err *own,
+rset_session_tell(const rset_ending *e, rset_commit_by by, const rset_err *own,
                   char warning_out[RSET_ERR_TEXT], rset_err *err)
 {
     if (own->status == RSET_OK)
         return RSET_OK;
-    if (by == RSET_COMMIT_BY_CALL || session->config.required) {
+    if (by == RSET_COMMIT_BY_CALL || e->session->config.required) {
         *err = *own;
         return own->status;
     }
-    if (!session->said_before)
+    if (!e->p.told)
         snprintf(warning_out, RSET_ERR_TEXT, "%s", own->text);
     return RSET_OK;
 }
@@ -183,34 +169,40 @@ rset_status
 rset_session_commit(rset_session *session, rset_commit_by by, bool lower_ok,
                     char warning_out[RSET_ERR_TEXT], rset_err *err)
 {
+    rset_ending      e = {.session = session};
     rset_err         why = RSET_ERR_NONE, own = RSET_ERR_NONE;
     rset_phase_scope scope;
-    rset_status      st;
 
     warning_out[0] = '\0';
-    if (session->mode == RSET_OPEN_READ)
+    if (session->how.mode == RSET_OPEN_READ)
         return rset_fail(err, RSET_USAGE,
                          "%s: is open for reading only, so there is nothing to commit",
-                         session->path);
+                         session->at.path);
     rset_phases_begin(&scope);
-    st = commit(session, lower_ok, &why, &own);
-    own.status = st;
-    rset_session_spent(session, &scope, false);
-    return rset_session_tell(session, by, &own, warning_out, err);
+    own.status = commit(&e, lower_ok, &why, &own);
+    rset_session_spent(session, &scope);
+    return rset_session_tell(&e, by, &own, warning_out, err);
 }
 
 void
 rset_session_finalize(rset_session *session, bool lower_ok)
 {
-    rset_err         own = RSET_ERR_NONE;
+    rset_ending      e = {.session = session};
+    rset_err         why = RSET_ERR_NONE, own = RSET_ERR_NONE;
     rset_phase_scope scope;
 
     if (!rset_session_needs_others(session))
         return;
     rset_phases_begin(&scope);
-    session->ended = RSET_ERR_NONE;
-    if (commit(session, lower_ok, &session->ended, &own) != RSET_OK)
-        snprintf(session->note, sizeof session->note, "%s", own.text);
-    session->met = false; /* nobody can be asked any more */
-    rset_session_spent(session, &scope, false);
+    session->ended = (rset_session_ended){0};
+    if (commit(&e, lower_ok, &why, &own) != RSET_OK) {
+        session->ended = (rset_session_ended){.why = why,
+                                              .told = e.p.told,
+                                              .only_some = e.a.only_some,
+                                              .others_have = e.p.protected_};
+        snprintf(session->tell.note, sizeof session->tell.note, "%s", own.text);
+    }
+    if (session->basis.company == RSET_COMPANY_ALL)
+        session->basis.company = RSET_COMPANY_NONE; /* nobody can be asked any more */
+    rset_session_spent(session, &scope);
 }

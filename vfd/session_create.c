@@ -11,9 +11,9 @@
 static bool
 has_something_to_lose(const rset_session *session)
 {
-    const rset_evidence *ev = &session->evidence;
+    const rset_evidence *ev = &session->at.evidence;
 
-    if (session->dir == NULL || !session->config.atomic || session->swmr)
+    if (session->at.local.dir == NULL || !session->config.atomic || session->how.swmr)
         return false;
     if (ev->has_header && ev->is_void && !ev->undo.there)
         return false; /* it changed in place, and it cannot be rolled back */
@@ -27,8 +27,8 @@ count_names(const rset_session *session, bool *one_out, rset_err *err)
     struct stat sb = {.st_nlink = 1};
     rset_status st = RSET_OK;
 
-    if (session->found != RSET_MISSING)
-        st = rset_dir_stat(session->dir, session->base, &sb, err);
+    if (session->how.found != RSET_MISSING)
+        st = rset_dir_stat(session->at.local.dir, session->at.base, &sb, err);
     *one_out = sb.st_nlink == 1;
     return st;
 }
@@ -38,17 +38,18 @@ count_names(const rset_session *session, bool *one_out, rset_err *err)
 static rset_status
 create_first(rset_session *session, rset_err *err)
 {
-    const bool say = session->config.atomic && !session->swmr && session->dir != NULL &&
-                     !session->evidence.any &&
-                     (session->found == RSET_MISSING || rset_evidence_asks(&session->evidence));
+    const bool say =
+        session->config.atomic && !session->how.swmr && session->at.local.dir != NULL &&
+        !session->at.evidence.any &&
+        (session->how.found == RSET_MISSING || rset_evidence_asks(&session->at.evidence));
     rset_err    why = RSET_ERR_NONE;
     rset_status st = RSET_OK;
 
     if (say)
-        st = rset_journal_begin_first(&session->local, &session->evidence, &session->journal, &why);
+        st = rset_journal_begin_first(&session->at.local, &session->at.evidence,
+                                      &session->change.journal, &why);
     if (st != RSET_OK && session->config.required)
         return rset_fail(err, st, "%s; atomic=no does without that file", why.text);
-    session->unkept = true;
     return rset_session_change(session, 0, UINT64_MAX, err);
 }
 
@@ -59,21 +60,12 @@ create_after_loss(rset_session *session, rset_err *err)
     uint64_t    generation;
     rset_status st;
 
-    if (session->dir == NULL || !session->evidence.any)
+    if (session->at.local.dir == NULL || !session->at.evidence.any)
         return create_first(session, err);
-    st = rset_lost_move(&session->local, &generation, err);
+    st = rset_lost_move(&session->at.local, &generation, err);
     if (st == RSET_OK)
         st = rset_session_survey(session, err);
     return st == RSET_OK ? create_first(session, err) : st;
-}
-
-static void
-forget_shadow(rset_session *session)
-{
-    free(session->shadow);
-    free(session->shadow_path);
-    session->shadow = session->shadow_path = NULL;
-    session->changed = false;
 }
 
 /* The new file will have the name from the start, and the old one goes aside: that takes a rename, and an undo journal. One
@@ -81,10 +73,11 @@ forget_shadow(rset_session *session)
 static rset_status
 put_aside(rset_session *session, rset_err *err)
 {
-    rset_status st;
+    const rset_status st =
+        rset_aside_begin(&session->at.local, &session->at.evidence, &session->change.journal, err);
 
-    st = rset_aside_begin(&session->local, &session->evidence, &session->journal, err);
-    session->changed = st == RSET_OK;
+    if (st == RSET_OK)
+        rset_session_step(session, RSET_EVENT_NAME);
     return st;
 }
 
@@ -95,16 +88,16 @@ create_otherwise(rset_session *session, const rset_err *why, rset_err *err)
 {
     rset_err own = RSET_ERR_NONE;
 
-    if (session->config.required || session->evidence.undo.aside)
+    if (session->config.required || session->at.evidence.undo.aside)
         return rset_fail(err, why->status, "%s; atomic=no creates files in place", why->text);
-    forget_shadow(session);
-    rset_placeholder_remove(&session->local);
+    rset_session_forget_shadow(session);
+    rset_placeholder_remove(&session->at.local);
     if (put_aside(session, &own) != RSET_OK)
         return rset_fail(err, own.status,
                          "%.480s; nor can that be put aside: %.400s; atomic=no "
                          "creates files in place",
                          why->text, own.text);
-    snprintf(session->note, sizeof session->note,
+    snprintf(session->tell.note, sizeof session->tell.note,
              "%.700s; so it was put aside, and other programs saw the new one under the name "
              "before that was protected",
              why->text);
@@ -127,40 +120,43 @@ static rset_status
 create_shadow(rset_session *session, rset_err *err)
 {
     rset_err    why = RSET_ERR_NONE;
-    rset_status st = rset_shadow_begin(&session->local, &session->evidence, &session->shadow, &why);
+    rset_status st =
+        rset_shadow_begin(&session->at.local, &session->at.evidence, &session->shadow.name, &why);
 
     if (st == RSET_OK &&
-        asprintf(&session->shadow_path, "%s/%s", session->dir_path, session->shadow) < 0) {
-        session->shadow_path = NULL;
-        st = rset_fail(&why, RSET_NOMEM, "%s: no memory to create it", session->path);
+        asprintf(&session->shadow.path, "%s/%s", session->at.dir_path, session->shadow.name) < 0) {
+        session->shadow.path = NULL;
+        st = rset_fail(&why, RSET_NOMEM, "%s: no memory to create it", session->at.path);
     }
-    if (st == RSET_OK && session->found == RSET_MISSING)
-        st = rset_placeholder_make(&session->local, &why);
+    if (st == RSET_OK && session->how.found == RSET_MISSING)
+        st = rset_placeholder_make(&session->at.local, &why);
     else if (st == RSET_OK)
-        st = rset_shadow_make(&session->local, session->shadow, &why);
+        st = rset_shadow_make(&session->at.local, session->shadow.name, &why);
     if (st != RSET_OK)
         return create_otherwise(session, &why, err);
-    session->changed = true;
+    rset_session_step(session, RSET_EVENT_SHADOW);
     return RSET_OK;
 }
 
 rset_status
-rset_session_begin_creation(rset_session *session, bool link, rset_err *err)
+rset_session_begin_creation(rset_session *session, rset_err *err)
 {
     const bool  loses = has_something_to_lose(session);
     bool        one = true;
     rset_status st = loses ? count_names(session, &one, err) : RSET_OK;
 
-    session->resolved = true;
-    session->was_refused = rset_history_lost(session->path) || session->evidence.refused;
-    session->lacks = session->found == RSET_MISSING && !session->evidence.any;
+    if (rset_history_lost(session->at.path) || session->at.evidence.refused)
+        session->over = RSET_OVER_REFUSED;
+    else if (session->how.found == RSET_MISSING && !session->at.evidence.any)
+        session->over = RSET_OVER_NOTHING;
     if (st == RSET_OK && (!loses || !one))
-        st = session->was_refused ? create_after_loss(session, err) : create_first(session, err);
+        st = session->over == RSET_OVER_REFUSED ? create_after_loss(session, err)
+                                                : create_first(session, err);
     else if (st == RSET_OK)
-        st = link ? create_aside(session, err) : create_shadow(session, err);
+        st = session->how.link ? create_aside(session, err) : create_shadow(session, err);
     if (st == RSET_OK) {
-        rset_history_opened(session->path, &session->opened, NULL);
-        rset_history_changes(session->path);
+        rset_history_opened(session->at.path, &session->outcome.opened, NULL);
+        rset_history_changes(session->at.path);
     }
     return st;
 }
@@ -168,16 +164,16 @@ rset_session_begin_creation(rset_session *session, bool link, rset_err *err)
 rset_status
 rset_session_create_aside(rset_session *session, rset_err *err)
 {
-    rset_local shadow = session->local;
+    rset_local shadow = session->at.local;
     rset_err   why = RSET_ERR_NONE;
 
-    shadow.shadow = session->shadow;
+    shadow.shadow = session->shadow.name;
     rset_shadow_drop(&shadow);
     (void)rset_fail(&why, RSET_IO,
                     "%s: the new file could not be created beside the old one, which stays until "
                     "the new one is protected; if inodes, space or descriptors are short, make "
                     "room",
-                    session->path);
+                    session->at.path);
     return create_otherwise(session, &why, err);
 }
 
@@ -187,9 +183,9 @@ rset_status
 rset_session_created(rset_session *session, const rset_identity *is, rset_err *err)
 {
     session->is = *is;
-    if (session->shadow == NULL)
+    if (session->shadow.name == NULL)
         return RSET_OK;
-    return rset_shadow_guard(&session->local, session->shadow, &session->guard, err);
+    return rset_shadow_guard(&session->at.local, session->shadow.name, &session->shadow.guard, err);
 }
 
 /* Others shall see the file under its name from now on. It goes on changing: it is not closed. */
@@ -199,23 +195,19 @@ rset_session_show(rset_session *session, rset_err *err)
     rset_journal *aside = NULL;
     rset_status   st;
 
-    if (session->shadow == NULL)
+    if (session->shadow.name == NULL)
         return RSET_OK;
-    session->local.shadow = session->shadow;
-    st = rset_shadow_settle(&session->local, &session->evidence, false, &aside, err);
+    session->at.local.shadow = session->shadow.name;
+    st = rset_shadow_settle(&session->at.local, &session->at.evidence, false, &aside, err);
     rset_journal_leave(aside);
-    rset_file_close(session->guard, NULL);
-    session->guard = NULL;
-    session->local.shadow = NULL;
-    free(session->shadow);
-    free(session->shadow_path);
-    session->shadow = session->shadow_path = NULL;
-    rset_evidence_free(&session->evidence); /* of no use any more, whatever became of it */
+    rset_session_forget_shadow(session);
+    rset_session_step(session, RSET_EVENT_NAME);
+    rset_evidence_free(&session->at.evidence); /* of no use any more, whatever became of it */
     if (st == RSET_OK)
         st = rset_session_survey(session, err);
     if (st == RSET_OK)
-        st = rset_journal_begin(&session->local, &session->evidence, RSET_KEEP_OLD,
-                                &session->journal, err);
+        st = rset_journal_begin(&session->at.local, &session->at.evidence, RSET_KEEP_OLD,
+                                &session->change.journal, err);
     return st;
 }
 
@@ -225,17 +217,19 @@ rset_session_show(rset_session *session, rset_err *err)
 static void
 undo_creation(rset_session *session)
 {
-    rset_local shadow = session->local;
+    rset_local shadow = session->at.local;
 
-    shadow.shadow = session->shadow;
-    rset_journal_leave(session->journal);
-    session->journal = NULL;
-    if (session->shadow != NULL)
+    shadow.shadow = session->shadow.name;
+    rset_journal_leave(session->change.journal);
+    session->change.journal = NULL;
+    if (session->shadow.name != NULL)
         rset_shadow_drop(&shadow);
-    else if (session->dir != NULL && session->evidence.has_header)
-        rset_aside_undo(&session->local);
-    else if (session->dir != NULL && !rset_dir_has_file(session->dir, session->base))
-        (void)rset_undo_remove(session->dir, session->prefix, &(rset_undo){.rotten = true}, NULL);
+    else if (session->at.local.dir != NULL && session->at.evidence.has_header)
+        rset_aside_undo(&session->at.local);
+    else if (session->at.local.dir != NULL &&
+             !rset_dir_has_file(session->at.local.dir, session->at.base))
+        (void)rset_undo_remove(session->at.local.dir, session->at.prefix,
+                               &(rset_undo){.rotten = true}, NULL);
 }
 
 /* The others are told. What goes on in the background is in a conversation with them, and comes first (V3). */
@@ -253,12 +247,12 @@ announce(rset_team *team, const rset_config *config, const rset_kind *kind, cons
 void
 rset_session_abandon(rset_session *session)
 {
-    if (session != NULL && session->mode == RSET_OPEN_CREATE &&
+    if (session != NULL && rset_session_is(session, RSET_IS_NEW) &&
         !rset_session_is_inherited(session)) {
         undo_creation(session);
-        rset_history_closed(session->path, NULL);
-        if (session->team != NULL && !session->behind)
-            announce(session->team, &session->config, &session->kind, session->path);
+        rset_history_closed(session->at.path, NULL);
+        if (session->team != NULL)
+            announce(session->team, &session->config, &session->kind, session->at.path);
     }
     rset_session_free(session);
 }

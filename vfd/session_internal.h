@@ -5,16 +5,18 @@
  *   session_change.c    before it changes          session_meet.c      how they meet
  *   session_behind.c    committed in the background
  *   session_root.c      files of one rank     session_fallback.c  an older generation instead
- *   session_tell.c      what the user is told of an open
- *   session_team.c      with whom                  session_state.c     made, asked, freed */
+ *   session_states.c    which states there are
+ *   session_team.c      with whom                  session_base.c      made, asked, freed */
 #ifndef RSET_SESSION_INTERNAL_H
 #define RSET_SESSION_INTERNAL_H
 
 #include "beside.h"
 #include "history.h"
+#include "move/old_copies.h"
 #include "protect/protect.h"
 #include "recover/recover.h"
 #include "session.h"
+#include "session_states.h"
 #include "stats.h"
 #include "team.h"
 
@@ -28,83 +30,115 @@ typedef enum rset_content_is {
     RSET_CONTENT_IS_VERIFIED /* each block is what was recorded */
 } rset_content_is;
 
-struct rset_session {
-    rset_config    config;
-    pid_t          process; /* that opened it */
-    rset_open_mode mode;
-    rset_found     found;
-    bool           swmr, followed;
-    char          *path, *dir_path, *base, *prefix; /* prefix of redundancy files: base + "." */
-    char          *known_as; /* path, but of an older generation that of the file itself */
-    rset_dir      *dir;      /* NULL while the directory is missing */
-    const char    *names[1], *paths[1];
-    rset_local     local;
-    rset_evidence  evidence;
-    rset_identity
-               is; /* the file that HDF5 has open; zeros: not known, or a writer shares it (SWMR) */
-    rset_kind  kind;
-    rset_team *team;     /* with whom it is protected; NULL: nobody who can be asked */
-    rset_err   no_team;  /* then, not RSET_OK: why, where MPI could be called */
-    bool       root;     /* a file of one rank (root=) */
-    rset_team *others;   /* of such a file: who get replicas of it; NULL: nobody who can be asked */
-    rset_err   begun;    /* what failed when it was opened, to be told to all at the first use */
-    bool       resolved; /* the first use has been */
-    rset_err   verdict;  /* and this is what came of it */
-    rset_opened opened;  /* what it did */
-    bool        met;     /* with all other ranks, all opening for update */
-    uint64_t
-        opened_generation; /* then: the one that all of them have opened, or committed since; 0: none */
-    bool
-        blind; /* opened without the other ranks: whether theirs are of the same generation is not known */
-    rset_content_is content_is; /* when it was opened, or committed since */
-    bool            changed;    /* or created: the content is not what was protected last */
-    bool     unkept;    /* a new file in place: nothing of what it was has to be kept, or can be */
-    bool     undecided; /* a commit that failed may count, and the file may not change until then */
-    uint64_t changed_bytes;
-    bool     others_have; /* when not all came: one that did has such a file, protected */
-    bool     together;    /* all have come to close it */
-    rset_err ended;       /* not RSET_OK: why it could not be protected in MPI_Finalize */
-    bool     was_refused; /* created over what could not be opened before, as this rank knows */
-    bool     lacks;       /* created where nothing was */
-    bool
-        aside; /* when all closed: what was protected before could not be had, so it is put aside */
-    bool
-                  incomplete; /* when all closed: some rank's file is, this one or another, or is not what its program wrote */
-    rset_journal *journal; /* of a file that changes in place */
-    rset_journal *next;    /* and of a commit in the background: of what it was when that began */
-    struct rset_session
-         *part; /* which is this one's to make; `changed` is since then. NULL: none is under way */
-    char *shadow; /* name of a new file that is written in the place of the old one, in `dir` */
-    char *shadow_path;       /* the same with the directory, as it was created */
-    rset_file  *guard;       /* held while it is written */
-    rset_file  *use;         /* claim: it is open to be changed; NULL: nothing to claim */
-    bool        external;    /* it has raw data in files that nobody protects (external.h) */
-    bool        known;       /* before: not all ranks have such a file */
-    bool        said_before; /* that it cannot be protected, or another rank says it */
-    rset_err    came; /* not RSET_OK: what came of rset_session_gather, not to be tried again */
-    bool        came_told;
-    bool        behind; /* its end, or commit, is left to the background */
-    bool        has_left;
-    struct stat left; /* then: the file as the program has left it, closed or not */
-    void       *comm; /* where config.comm points to when the session is another thread's; owned */
-    unsigned char *verified; /* one bit per block of the file that was verified; NULL: all are */
-    unsigned fallen; /* so many generations older than the newest is what was opened (fallback=) */
+/* What came of its end before that is told: the ranks did not come (rset_session_gather), MPI_Finalize was called, or it
+ * was committed in the background. */
+typedef struct rset_session_ended {
+    rset_err why;         /* not RSET_OK: it is not protected, and that is not tried again */
+    bool     told;        /* another rank says so */
+    bool     only_some;   /* ranks have such a file, as was known before */
+    bool     others_have; /* one that has come does, protected */
+} rset_session_ended;
+
+/* With whom it was opened. */
+typedef enum rset_company {
+    RSET_COMPANY_NONE, /* nobody has to come when it is closed */
+    RSET_COMPANY_ALL,  /* with all ranks, all to change theirs */
+    RSET_COMPANY_ABSENT /* the others have not come: whether their files are of the same generation is not known */
+} rset_company;
+
+/* What the content builds on: what was opened, or committed since. */
+typedef struct rset_basis {
+    rset_company    company;
+    uint64_t        generation; /* of all ranks, with RSET_COMPANY_ALL; 0: none */
+    rset_content_is content;
+} rset_basis;
+
+/* What the program has done with it since then. */
+typedef struct rset_change {
+    uint64_t      bytes;       /* that were changed */
+    rset_journal *journal;     /* of a file that changes in place */
+    rset_err      no_way_back; /* not RSET_OK: what is changed now cannot be rolled back */
+    struct stat   left;  /* the file as the program has left it, closed or not; zeros: not known */
+    char         *label; /* that the next commit gets; NULL: none */
+} rset_change;
+
+/* A new file that is written in the place of the old one, in its directory. */
+typedef struct rset_new_file {
+    char      *name;  /* NULL: there is none */
+    char      *path;  /* the same with the directory, as it was created */
+    rset_file *guard; /* held while it is written */
+} rset_new_file;
+
+/* An older generation that was opened instead of the newest (fallback=). */
+typedef struct rset_instead {
+    unsigned         back;        /* so many generations older it is; 0: none was */
     rset_generations generations; /* of all ranks; known once one was looked for */
-    rset_err         refused;     /* then: why the newest cannot be had */
-    bool       doubted; /* or that is there, and nobody can tell whether it is what was protected */
-    char      *recorded, *older_path; /* name of the file itself; path of what was opened instead */
-    char       note[RSET_ERR_TEXT];   /* to be said at close, once */
-    rset_err   no_way_back;           /* not RSET_OK: what is changed now cannot be rolled back */
-    bool       to_be_said;            /* that, at once */
-    char      *label;                 /* that the next commit gets; NULL: none */
-    rset_stats cost;                  /* of the piece of work under way */
+    rset_err         why;         /* then: why the newest cannot be had */
+    char            *name, *path; /* name of the newest; path of what was opened */
+} rset_instead;
+
+/* What the first use has come to. */
+typedef struct rset_outcome_of_use {
+    rset_err verdict; /* before it: what failed when the file was opened, to be told to all ranks */
+    rset_opened opened; /* what was done */
+} rset_outcome_of_use;
+
+/* What it was created over. */
+typedef enum rset_over {
+    RSET_OVER_ANY,
+    RSET_OVER_NOTHING, /* nothing was there */
+    RSET_OVER_REFUSED  /* what was there could not be opened before, as this rank knows */
+} rset_over;
+
+/* What the user has not been told yet. */
+typedef struct rset_to_tell {
+    char            note[RSET_ERR_TEXT]; /* at close, once */
+    const rset_err *at_once;             /* by the call that is under way; NULL: nothing */
+} rset_to_tell;
+
+struct rset_session {
+    /* what was opened, and how */
+    rset_config   config;
+    pid_t         process; /* that opened it */
+    rset_opening  how;
+    rset_beside   at;
+    char         *known_as; /* at.path, but of an older generation that of the file itself */
+    rset_kind     kind;
+    rset_identity is; /* what HDF5 has open; zeros: not known, or a writer shares it (SWMR) */
+    rset_instead  older;
+    rset_over     over;
+
+    /* with whom it is protected */
+    rset_team *team;    /* NULL: nobody who can be asked */
+    rset_err   no_team; /* then, not RSET_OK: why, where MPI could be called */
+    rset_team *others;  /* who get replicas of a file of one rank; NULL: nobody who can be asked */
+    void      *comm; /* where config.comm points to when the session is another thread's; owned */
+
+    /* what has become of it */
+    rset_session_state  state; /* changed by rset_session_step only */
+    rset_outcome_of_use outcome;
+    rset_basis          basis;
+    rset_change         change;
+    rset_new_file       shadow;
+    rset_file          *use;      /* claim: it is open to be changed; NULL: nothing to claim */
+    unsigned char      *verified; /* one bit per verified block of the file; NULL: all are */
+    bool                external; /* it has raw data in files that nobody protects (external.h) */
+    rset_session
+        *part; /* what the background commits, while `state` is of since then; NULL: nothing */
+    rset_session_ended ended;
+    rset_to_tell       tell;
+    rset_stats         cost; /* of the piece of work under way */
 };
 
-/* ---- session_state.c ---- */
+/* ---- session_states.c ---- */
 
-/* What the engine is told where there are no others. The session, `evidence` and `search`, which is filled, are to stay. Local. */
-rset_serial_args rset_session_serial_args(const rset_session *session, rset_evidence *evidence,
-                                          rset_search_list *search);
+/* The event happens to the file, and the session gets the state that the table has for that. Local. */
+void rset_session_step(rset_session *session, rset_event event);
+
+/* Is that true in its state? Local. */
+bool rset_session_is(const rset_session *session, rset_property what);
+
+/* ---- session_base.c ---- */
 
 /* A session of the file at `path`, of which nothing is known yet. Local. */
 rset_status rset_session_new(const rset_config *config, const char *path, rset_session **out,
@@ -119,8 +153,20 @@ rset_status rset_session_say_used(rset_session *session, rset_err *err);
  * not known, or nothing has changed, or the program goes on to change it. Local. */
 bool rset_session_is_as_left(const rset_session *session);
 
+/* What has changed since it was opened, or committed, is of the past: it was committed. Local. */
+void rset_session_end_changes(rset_session *session);
+
+/* The new file beside the old one is none any more: it has the name, or is gone. Local. */
+void rset_session_forget_shadow(rset_session *session);
+
+/* Is it a file of one rank (root=)? Local. */
+bool rset_session_is_root(const rset_session *session);
+
 /* Is it a generation that is kept beside a newer one? Local. */
 bool rset_session_is_older(const rset_session *session);
+
+/* Is it a file that was there, to be changed; or one that was created, and committed since? Local. */
+bool rset_session_is_update(const rset_session *session);
 
 /* Opened so that nothing may be written, not even to restore it? Local. */
 bool rset_session_readonly(const rset_session *session);
@@ -135,23 +181,18 @@ bool rset_session_insists(const rset_session *session);
 /* This file counts as one of those. Local. */
 void rset_session_count(rset_session *session, rset_count what);
 
-/* Leaves in session->note what became of the files, or nothing. What concerns one rank's file is said by that rank, what concerns all by
- * the `first` and by those whose files are not complete. `again`: all were encoded again. Local. (session_tell.c) */
-void rset_session_tell_outcome(rset_session *session, const rset_outcome *outcome, bool again,
-                               bool first);
-
 /* As rebuilt, or as verified, or not at all. */
 void rset_session_count_outcome(rset_session *session, const rset_outcome *outcome);
 
 /* What the first use, or a block that was read and found damaged, came to: for the other ranks and for the history. */
 rset_did rset_session_did(const rset_outcome *outcome);
 
-/* For whoever asks later what the open did, by session->verdict and what the disk says now. Local. */
+/* For whoever asks later what the open did, by its verdict and what the disk says now. Local. */
 void rset_session_note_opened(rset_session *session);
 
 /* A piece of work of the session is over, which began with rset_phases_begin: what it has cost goes to the figures of
- * this process. `background`: the program did not wait for it. Local. */
-void rset_session_spent(rset_session *session, rset_phase_scope *scope, bool background);
+ * this process. Local. */
+void rset_session_spent(rset_session *session, rset_phase_scope *scope);
 
 /* Is it a file of one rank that is opened together with all ranks? Otherwise it is as if there were no others. Local. */
 bool rset_session_is_shared_root(const rset_session *session);
@@ -175,11 +216,6 @@ bool rset_session_is_of_others(const rset_session *session, rset_err *why);
 /* Is there room in its name for what is added to that? Asked of a session with a team. Local. */
 bool rset_session_has_room(const rset_session *session);
 
-/* ---- session_change.c: see rset_session_change ---- */
-
-/* The user is told at once, and whoever asks for the status of the file, that it cannot be rolled back. */
-void rset_session_cannot_roll_back(rset_session *session, const rset_err *why);
-
 /* ---- session_serial.c ---- */
 
 /* First use without MPI, or without the others: pieces within reach of this process. `content`: what is verified at once;
@@ -192,8 +228,8 @@ rset_status rset_session_verify_later(rset_session *session, rset_err *err);
 /* ---- session_create.c ---- */
 
 /* Before the lower driver creates the file: where that shall be, what is in the way, and what has to be
- * kept or said first. `link`: the name is a symbolic link. Local. */
-rset_status rset_session_begin_creation(rset_session *session, bool link, rset_err *err);
+ * kept or said first. Local. */
+rset_status rset_session_begin_creation(rset_session *session, rset_err *err);
 
 /* ---- session_meet.c ---- */
 
@@ -201,16 +237,16 @@ rset_status rset_session_begin_creation(rset_session *session, bool link, rset_e
 enum {
     RSET_BIT_CHANGED = 1,
     RSET_BIT_READER = 2,
-    RSET_BIT_PREPARED = 4,    /* an older commit is prepared, and perhaps decided */
-    RSET_BIT_INCOMPLETE = 8,  /* it could not be written completely */
-    RSET_BIT_DISTRUSTED = 32, /* damage was found in its redundancy */
-    RSET_BIT_BLIND = 16,      /* opened without the others, then changed in place */
-    RSET_BIT_WRITER = 64,     /* to open: it is going to be changed */
-    RSET_BIT_NEWEST = 128,    /* and no older generation is wanted instead (fallback=no) */
-    RSET_BIT_REFUSED = 256,   /* created over what could not be opened before */
-    RSET_BIT_LACKS = 512,     /* created where nothing is of what others may have */
-    RSET_BIT_HAS = 1024,      /* created over what as many ranks have protected together */
-    RSET_BIT_ANEW = 2048,     /* created where nothing protected was beside it */
+    RSET_BIT_PREPARED = 4,       /* an older commit is prepared, and perhaps decided */
+    RSET_BIT_INCOMPLETE = 8,     /* it could not be written completely */
+    RSET_BIT_DISTRUSTED = 32,    /* damage was found in its redundancy */
+    RSET_BIT_APART = 16,         /* opened without the others, then changed in place */
+    RSET_BIT_WRITER = 64,        /* to open: it is going to be changed */
+    RSET_BIT_NEWEST = 128,       /* and no older generation is wanted instead (fallback=no) */
+    RSET_BIT_REFUSED = 256,      /* created over what could not be opened before */
+    RSET_BIT_OVER_NOTHING = 512, /* created where nothing is of what others may have */
+    RSET_BIT_HAS = 1024,         /* created over what as many ranks have protected together */
+    RSET_BIT_ANEW = 2048,        /* created where nothing protected was beside it */
     RSET_BIT_OLD_COPIES =
         4096,                 /* it may have old copies of other ranks' files in its directories */
     RSET_BIT_EXTERNAL = 8192, /* it has raw data in files that nobody protects (external.h) */
@@ -245,15 +281,31 @@ typedef struct rset_agreed {
     bool     reads;       /* to open: no rank opens its file to change it */
     bool
         fallback; /* and all want an older generation where the newest cannot be had, or verified */
+    bool only_some; /* have come, and only some have such a file, as was known before */
 } rset_agreed;
+
+/* One of the files that are closed, or committed, together, and what the ranks have agreed on about it. */
+typedef struct rset_ending {
+    rset_session    *session;
+    rset_proposal    p; /* what it was proposed as, and with what answer */
+    rset_agreed      a;
+    bool             met;       /* all have come to it */
+    bool             complete;  /* all ranks' files are what their programs wrote, on disk */
+    bool             put_aside; /* what was protected before could not be had, and is kept aside */
+    rset_old_copies *copies;    /* borrowed; NULL: no rank has to ask for any */
+} rset_ending;
 
 /* What this rank proposes to do with its file. Local. */
 rset_proposal rset_session_propose(const rset_session *session, rset_rendezvous_op op);
 
-/* Proposes *p. RSET_PEER when the others do not propose the same: the message ends in advice. Collective, as
- * rset_rendezvous_meet. */
-rset_status rset_session_meet(rset_session *session, rset_proposal *p, uint64_t *nonce_out,
+/* Proposes *p; fills a->nonce, or a->known. RSET_PEER when the others do not propose the same: the message ends in advice, and
+ * p->told says whether somebody has said it. Collective, as rset_rendezvous_meet. */
+rset_status rset_session_meet(rset_session *session, rset_proposal *p, rset_agreed *a,
                               rset_err *err);
+
+/* The same answer as before, of an end that is known (session->ended). Local. */
+rset_status rset_session_recall(const rset_session *session, rset_proposal *p, rset_agreed *a,
+                                rset_err *err);
 
 /* Was damage found in the redundancy of the file since it was opened (scrub.h)? Local. */
 bool rset_session_is_distrusted(const rset_session *session);
@@ -269,10 +321,10 @@ void rset_session_note_protected(rset_session *session, const rset_desc *desc);
 
 /* Encodes the files of all ranks that have met, n of each, in one commit. `a`: what all have agreed on of all of them. `before`:
  * this rank's failure so far, with its message in *err. Collective. */
-rset_status rset_sessions_encode(rset_session *const *sessions, int n, const rset_agreed *a,
-                                 rset_status before, rset_err *err);
+rset_status rset_sessions_encode(rset_ending *of, int n, const rset_agreed *a, rset_status before,
+                                 rset_err *err);
 
-/* ---- session_state.c ---- */
+/* ---- session_base.c ---- */
 
 /* What the engine is told where there are no others. The session, `evidence` and `search`, which is filled, are to stay. Local. */
 rset_serial_args rset_session_serial_args(const rset_session *session, rset_evidence *evidence,
@@ -323,30 +375,29 @@ rset_status rset_session_rise_again(rset_session *session, rset_err *err);
 rset_status rset_session_restore(rset_session *session, const rset_agreed *a, rset_err *err);
 
 /* Which was opened, and why: for the user. Local. */
-void rset_session_say_fallen(rset_session *session);
+void rset_session_say_older(rset_session *session);
 
 /* ---- session_commit.c ---- */
 
-/* Protects the files of all ranks, if all are complete; `lower_ok`: this rank's is, on disk. Collective. */
-rset_status rset_sessions_protect_complete(rset_session *const *sessions, int n, bool lower_ok,
-                                           rset_err *err);
+/* Protects the files of all ranks, if all are complete; `lower_ok`: this rank's is, on disk. Of each of the n endings the session is
+ * given, and the rest is filled. Collective. */
+rset_status rset_sessions_protect_complete(rset_ending *of, int n, bool lower_ok, rset_err *err);
 
 /* Which commit protects the file now? Where that cannot be seen it counts as protected, and is looked for again before the next
  * change. Local. */
 void rset_session_look_again(rset_session *session);
 
 /* What is told of a commit that came to *own: RSET_OK, perhaps with a warning, or an error. */
-rset_status rset_session_tell(const rset_session *session, rset_commit_by by, const rset_err *own,
+rset_status rset_session_tell(const rset_ending *e, rset_commit_by by, const rset_err *own,
                               char warning_out[RSET_ERR_TEXT], rset_err *err);
 
 /* *why in words that nobody has to look up: *err. */
-void rset_session_say_not_protected(const rset_session *session, const rset_err *why,
-                                    rset_err *err);
+void rset_session_say_not_protected(const rset_ending *e, const rset_err *why, rset_err *err);
 
 /* ---- session_protect.c ---- */
 
 /* Closes n files of each rank, in one order on all, with or without MPI: meets the other ranks, and protects all of them in one
  * commit if anyone's file was changed. */
-rset_status rset_sessions_protect(rset_session *const *sessions, int n, rset_err *err);
+rset_status rset_sessions_protect(rset_ending *of, int n, rset_err *err);
 
 #endif

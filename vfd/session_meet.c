@@ -34,7 +34,7 @@ propose_root(const rset_session *session, rset_proposal *p)
 {
     p->kind = (rset_kind){0};
     p->path = NULL; /* all open it */
-    snprintf(p->kind.text, sizeof p->kind.text, "%s", session->base);
+    snprintf(p->kind.text, sizeof p->kind.text, "%s", session->at.base);
     p->evidence = true;
     p->keys[RSET_KEY_ROOT] = 1;
 }
@@ -57,14 +57,14 @@ rset_session_propose(const rset_session *session, rset_rendezvous_op op)
     rset_proposal p = {.op = op,
                        .kind = session->kind,
                        .path = session->known_as,
-                       .most = newest_known(&session->evidence),
+                       .most = newest_known(&session->at.evidence),
                        .least_base = UINT64_MAX,
                        .required = session->config.required,
-                       .protected_ = session->evidence.any};
+                       .protected_ = session->at.evidence.any};
 
-    p.evidence =
-        session->evidence.any || (op == RSET_RENDEZVOUS_OPEN &&
-                                  (session->followed || is_partially_written(&session->evidence)));
+    p.evidence = session->at.evidence.any ||
+                 (op == RSET_RENDEZVOUS_OPEN &&
+                  (session->how.followed || is_partially_written(&session->at.evidence)));
     if (rset_session_is_shared_root(session))
         propose_root(session, &p);
     else if (op == RSET_RENDEZVOUS_CLOSE)
@@ -75,33 +75,42 @@ rset_session_propose(const rset_session *session, rset_rendezvous_op op)
 bool
 rset_session_gather(rset_session *session)
 {
-    rset_proposal    p = rset_session_propose(session, RSET_RENDEZVOUS_CLOSE);
-    rset_phase_scope scope;
+    rset_proposal       p = rset_session_propose(session, RSET_RENDEZVOUS_CLOSE);
+    rset_session_ended *ended = &session->ended;
+    rset_phase_scope    scope;
 
     if (session->team == NULL || session->team->comm != NULL)
         return session->team != NULL;
     rset_background_wait(NULL);
     rset_phases_begin(&scope);
-    session->came = RSET_ERR_NONE;
-    session->came.status =
-        rset_team_gather(session->team, &session->config, &p, &session->known, &session->came);
-    session->came_told = p.told;
-    rset_session_spent(session, &scope, false);
-    return session->came.status == RSET_OK;
+    *ended = (rset_session_ended){0};
+    ended->why.status =
+        rset_team_gather(session->team, &session->config, &p, &ended->only_some, &ended->why);
+    ended->told = p.told;
+    ended->others_have = p.protected_;
+    rset_session_spent(session, &scope);
+    return ended->why.status == RSET_OK;
+}
+
+rset_status
+rset_session_recall(const rset_session *session, rset_proposal *p, rset_agreed *a, rset_err *err)
+{
+    *err = session->ended.why;
+    p->told = session->ended.told;
+    p->protected_ = session->ended.others_have;
+    a->only_some = session->ended.only_some;
+    return err->status;
 }
 
 /* Unless it was tried in rset_session_gather already. From now on the file is that of the ranks that have come. */
 static rset_status
-ask_team(rset_session *session, rset_proposal *p, uint64_t *nonce_out, rset_err *why)
+ask_team(rset_session *session, rset_proposal *p, rset_agreed *a, rset_err *why)
 {
     rset_status st;
 
-    if (session->came.status != RSET_OK) {
-        *why = session->came;
-        p->told = session->came_told;
-        return why->status;
-    }
-    st = rset_team_meet(session->team, &session->config, p, nonce_out, &session->known, why);
+    if (session->ended.why.status != RSET_OK && session->team->comm == NULL)
+        return rset_session_recall(session, p, a, why);
+    st = rset_team_meet(session->team, &session->config, p, &a->nonce, &a->only_some, why);
     if (st == RSET_OK && !session->team->alone)
         st = rset_team_of(session->team, p->among, &session->team, why);
     if (st == RSET_OK)
@@ -127,25 +136,23 @@ advice(const rset_session *session)
 
 /* Proposes to do *p with this file. RSET_PEER when the others do not propose the same: the message ends in advice. */
 rset_status
-rset_session_meet(rset_session *session, rset_proposal *p, uint64_t *nonce_out, rset_err *err)
+rset_session_meet(rset_session *session, rset_proposal *p, rset_agreed *a, rset_err *err)
 {
     rset_err    why = RSET_ERR_NONE;
-    rset_status st = ask_team(session, p, nonce_out, &why);
+    rset_status st = ask_team(session, p, a, &why);
 
     session->config.required = p->required;
-    session->said_before = p->told;
-    session->others_have = p->protected_;
     if (session->team->comm != NULL && rset_comm_usable(session->team->comm, NULL) != RSET_OK) {
-        session->said_before = session->said_before || session->team->end_told;
+        p->told = p->told || session->team->end_told;
         session->team->end_told = true;
     }
     if (st != RSET_OK)
-        return rset_fail(err, st, "%s: %s%s", session->path, why.text, advice(session));
+        return rset_fail(err, st, "%s: %s%s", session->at.path, why.text, advice(session));
     if (rset_team_is_back(session->team))
-        snprintf(session->note, sizeof session->note,
+        snprintf(session->tell.note, sizeof session->tell.note,
                  "%s: all ranks are there again after some had given up waiting for another one; "
                  "files are protected from now on",
-                 session->path);
+                 session->at.path);
     if (!session->team->alone)
         rset_last_used_set(&session->kind,
                            session->team->whole != NULL ? session->team->whole : session->team,
@@ -158,47 +165,48 @@ rset_session_meet(rset_session *session, rset_proposal *p, uint64_t *nonce_out, 
 bool
 rset_session_is_distrusted(const rset_session *session)
 {
-    return rset_scrub_found_damage(session->dir_path, session->base,
-                                   rset_evidence_generation(&session->evidence));
+    return rset_scrub_found_damage(session->at.dir_path, session->at.base,
+                                   rset_evidence_generation(&session->at.evidence));
 }
 
 /* Is what is on disk what the evidence says, or should be, but for what the journal has kept? */
 static bool
 builds_on(const rset_session *session)
 {
-    return session->content_is != RSET_CONTENT_IS_UNKNOWN &&
-           (!session->changed || session->journal != NULL || session->local.next != NULL);
+    return session->basis.content != RSET_CONTENT_IS_UNKNOWN &&
+           (!rset_session_is_changed(session) || session->change.journal != NULL ||
+            session->at.local.next != NULL);
 }
 
 /* A shadow file that was prepared has the name of its commit now. */
 static rset_status
 follow_shadow(rset_session *session, rset_err *err)
 {
-    if (session->shadow == NULL)
+    if (session->shadow.name == NULL)
         return RSET_OK;
-    session->local.shadow = session->shadow;
-    free(session->shadow_path);
-    if (asprintf(&session->shadow_path, "%s/%s", session->dir_path, session->shadow) >= 0)
+    session->at.local.shadow = session->shadow.name;
+    free(session->shadow.path);
+    if (asprintf(&session->shadow.path, "%s/%s", session->at.dir_path, session->shadow.name) >= 0)
         return RSET_OK;
-    session->shadow_path = NULL;
-    return rset_fail(err, RSET_NOMEM, "%s: no memory for a name", session->path);
+    session->shadow.path = NULL;
+    return rset_fail(err, RSET_NOMEM, "%s: no memory for a name", session->at.path);
 }
 
 /* That of a file of one rank is made of the time: its writer may not know what others have replicas of. */
 uint64_t
 rset_session_next_generation(const rset_session *session, const rset_agreed *a)
 {
-    return session->root ? rset_generation_at(a->most, rset_moment_now(), a->nonce)
-                         : rset_generation_next(a->most, a->nonce);
+    return rset_session_is_root(session) ? rset_generation_at(a->most, rset_moment_now(), a->nonce)
+                                         : rset_generation_next(a->most, a->nonce);
 }
 
 /* With which generation of a file of one rank did its history begin? Two that began apart cannot be told which is newer by their numbers. */
 static uint64_t
 begun_with(const rset_session *session, uint64_t next)
 {
-    const rset_evidence *ev = &session->evidence;
+    const rset_evidence *ev = &session->at.evidence;
 
-    if (!session->root)
+    if (!rset_session_is_root(session))
         return 0;
     if (ev->has_header)
         return ev->header.infos[0].stamp.since;
@@ -209,33 +217,16 @@ rset_status
 rset_session_protection(rset_session *session, const rset_agreed *a, rset_stamp_text *stamp,
                         rset_protect_args *out, rset_err *err)
 {
-    rset_team   *team = session->team;
-    rset_layout *layout = NULL;
-    const char  *note;
-    rset_status  st = rset_team_layout(team, &session->config, &layout, err);
-    bool         says; /* what all ranks are told, once for each layout */
+    const rset_status st = rset_team_protection(
+        session->team, &session->config, session->config.required, session->tell.note, out, err);
 
     if (st != RSET_OK)
         return st;
-    says = team->comm->rank == 0 && session->note[0] == '\0' && !layout->told;
-    *out = (rset_protect_args){.world = team->comm,
-                               .set = &layout->set,
-                               .ranks = layout->ranks,
-                               .local = &session->local,
-                               .shadow = &session->shadow,
-                               .desc = layout->desc,
-                               .extra = true,
-                               .host = team->host,
-                               .stamp = stamp};
-    if (session->config.required)
-        out->before = rset_layout_for_all(layout, err);
-    note = rset_layout_tell(layout); /* unless that was an error */
-    if (says && note[0] != '\0')
-        snprintf(session->note, sizeof session->note, "%s", note);
-    else if (says)
-        out->storage = session->note;
+    out->local = &session->at.local;
+    out->shadow = &session->shadow.name;
+    out->stamp = stamp;
     out->desc.generation = rset_session_next_generation(session, a);
-    rset_stamp_now(session->config.job, session->label, stamp);
+    rset_stamp_now(session->config.job, session->change.label, stamp);
     stamp->since = begun_with(session, out->desc.generation);
     return RSET_OK;
 }
@@ -244,10 +235,10 @@ void
 rset_session_note_protected(rset_session *session, const rset_desc *desc)
 {
     if (session->others != NULL)
-        rset_pending_note(session->others, &session->config, session->path, desc->generation);
-    if (session->root)
+        rset_pending_note(session->others, &session->config, session->at.path, desc->generation);
+    if (rset_session_is_root(session))
         rset_moment_heard_generation(desc->generation);
-    session->opened_generation = desc->generation;
+    session->basis.generation = desc->generation;
     rset_ours_note(desc->generation);
     rset_session_count(session, rset_desc_is_left_over(desc) ? RSET_COUNT_UNPROTECTED
                                                              : RSET_COUNT_PROTECTED);
@@ -255,38 +246,40 @@ rset_session_note_protected(rset_session *session, const rset_desc *desc)
 
 /* Rank 0 says for all what became of the files that could not be had; it may have none of them itself. */
 static void
-note_aside(rset_session *session, uint64_t now)
+note_aside(const rset_ending *e, uint64_t now)
 {
-    const uint64_t was = rset_evidence_generation(&session->evidence);
+    rset_session  *session = e->session;
+    const uint64_t was = rset_evidence_generation(&session->at.evidence);
     char           names[64] = "*", number[64] = "before";
 
-    if (!session->aside || session->team->comm->rank != 0)
+    if (!e->put_aside || session->team->comm->rank != 0)
         return;
     if (was != 0) {
         snprintf(names, sizeof names, "%016" PRIx64, was);
         snprintf(number, sizeof number, "as generation %" PRIu64, rset_generation_commits(was));
     }
-    snprintf(session->note, sizeof session->note,
+    snprintf(session->tell.note, sizeof session->tell.note,
              "%s: what was protected %s could not be had when new files were created, and was put "
              "aside on each rank that has it, as %s.redset.%s.lost*; the commit after generation "
              "%" PRIu64 " removes it; when what was lost of it is back, h5redset restore makes it "
              "the newest again, h5redset drop removes it",
-             session->path, number, session->base, names, rset_generation_commits(now));
-    session->aside = false;
+             session->at.path, number, session->at.base, names, rset_generation_commits(now));
 }
 
 /* What some rank has is not what its program wrote: nobody keeps what was written since the last commit, and that is never only a
  * warning. */
 static void
-take_back(rset_session *const *sessions, int n)
+take_back(rset_ending *of, int n)
 {
-    for (int i = 0; i < n; i++)
-        sessions[i]->incomplete = sessions[i]->config.required = true;
+    for (int i = 0; i < n; i++) {
+        of[i].complete = false;
+        of[i].session->config.required = true;
+    }
 }
 
 /* `before`: this rank's failure so far. */
 rset_status
-rset_sessions_encode(rset_session *const *sessions, int n, const rset_agreed *a, rset_status before,
+rset_sessions_encode(rset_ending *of, int n, const rset_agreed *a, rset_status before,
                      rset_err *err)
 {
     rset_protect_args args[RSET_TOGETHER_MAX];
@@ -296,25 +289,25 @@ rset_sessions_encode(rset_session *const *sessions, int n, const rset_agreed *a,
     rset_status       st = RSET_OK;
 
     for (int i = 0; st == RSET_OK && i < n; i++) {
-        rset_err own = RSET_ERR_NONE;
+        rset_session *session = of[i].session;
+        rset_err      own = RSET_ERR_NONE;
 
-        st = rset_session_protection(sessions[i], a, &stamps[i], &args[i], &own);
+        st = rset_session_protection(session, a, &stamps[i], &args[i], &own);
         if (st != RSET_OK || (before == RSET_OK && args[i].before != RSET_OK))
             *err = own;
         if (st == RSET_OK && before == RSET_OK)
             before = args[i].before;
         args[i].before = RSET_OK;
-        args[i].evidence = builds_on(sessions[i]) ? &sessions[i]->evidence : NULL;
+        args[i].evidence = builds_on(session) ? &session->at.evidence : NULL;
         args[i].changed_out = &changed;
-        args[i].journal = sessions[i]->journal;
-        args[i].verified = sessions[i]->content_is == RSET_CONTENT_IS_VERIFIED;
-        args[i].left = sessions[i]->has_left ? &sessions[i]->left : NULL;
-        args[i].keep = sessions[i]->config.keep;
-        args[i].aside = sessions[i]->aside;
-        args[i].aside_before = sessions[i]->evidence.nlost > 0;
-        args[i].changed_before = sessions[i]->evidence.nchanged > 0
-                                     ? rset_evidence_generation(&sessions[i]->evidence)
-                                     : 0;
+        args[i].journal = session->change.journal;
+        args[i].verified = session->basis.content == RSET_CONTENT_IS_VERIFIED;
+        args[i].left = session->change.left.st_ino != 0 ? &session->change.left : NULL;
+        args[i].keep = session->config.keep;
+        args[i].aside = of[i].put_aside;
+        args[i].aside_before = session->at.evidence.nlost > 0;
+        args[i].changed_before =
+            session->at.evidence.nchanged > 0 ? rset_evidence_generation(&session->at.evidence) : 0;
         args[i].unkept = &unkept[i];
         unkept[i] = RSET_ERR_NONE;
         args[i].desc.generation = args[0].desc.generation;
@@ -324,16 +317,18 @@ rset_sessions_encode(rset_session *const *sessions, int n, const rset_agreed *a,
     args[0].before = before;
     st = rset_protect_together(args, n, err);
     if (st == RSET_CHANGED || changed)
-        take_back(sessions, n);
+        take_back(of, n);
     for (int i = 0; i < n; i++) {
+        rset_session *session = of[i].session;
+
         if (st == RSET_OK)
-            note_aside(sessions[i], args[i].desc.generation);
+            note_aside(&of[i], args[i].desc.generation);
         if (st == RSET_OK)
-            rset_session_note_protected(sessions[i], &args[i].desc);
+            rset_session_note_protected(session, &args[i].desc);
         else
-            (void)follow_shadow(sessions[i], err);
+            (void)follow_shadow(session, err);
         if (unkept[i].status != RSET_OK)
-            snprintf(sessions[i]->note, sizeof sessions[i]->note, "%s", unkept[i].text);
+            snprintf(session->tell.note, sizeof session->tell.note, "%s", unkept[i].text);
     }
     return st;
 }

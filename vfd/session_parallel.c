@@ -2,6 +2,7 @@
 #include "rebuilding.h"
 #include "scrub.h"
 #include "session_internal.h"
+#include "tell.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,30 +10,33 @@
 /* ---- first use ---- */
 
 /* The others did not come, and what they have is not known. A file that is there and whole is opened all the same, by
- * itself: it may be an input that only this rank reads. It is never protected on that alone. `alone`: what came of that, with *own;
- * `why`: what is said of the others. */
+ * itself: it may be an input that only this rank reads. It is never protected on that alone. *own: what came of that; *why: what
+ * is said of the others, unless `told`; `only_some`: have such a file, as was known before. */
 static rset_status
-resolve_without(rset_session *session, rset_status alone, const rset_err *own, const rset_err *why,
-                rset_err *err)
+resolve_without(rset_session *session, const rset_err *own, const rset_err *why, bool told,
+                bool only_some, rset_err *err)
 {
-    session->blind = true;
-    if (session->config.required && alone == RSET_OK && !session->known &&
-        rset_evidence_asks(&session->evidence))
+    const rset_status alone = own->status;
+
+    session->basis.company = RSET_COMPANY_ABSENT;
+    if (session->config.required && alone == RSET_OK && !only_some &&
+        rset_evidence_asks(&session->at.evidence))
         return rset_fail(err, why->status, "%s", why->text);
-    if (alone == RSET_ABSENT && session->followed) /* HDF5 would read fill values instead (P2) */
+    if (alone == RSET_ABSENT &&
+        session->how.followed) /* HDF5 would read fill values instead (P2) */
         return rset_fail(err, why->status,
                          "%.300s: is missing, and only all ranks together can say whether it was "
                          "lost: read what is linked to it on all ranks, or run \"mpirun h5redset "
                          "rebuild\" before: %.500s",
-                         session->path, why->text);
+                         session->at.path, why->text);
     if (alone == RSET_ABSENT)
         return rset_fail(err, alone, "%s", own->text);
     if (alone != RSET_OK)
         return rset_fail(err, alone, "%s; and the other ranks were not there to help: %s",
                          own->text, why->text);
-    if (session->note[0] == '\0' && !session->said_before && rset_evidence_asks(&session->evidence))
-        snprintf(session->note, sizeof session->note, "opened without the other ranks: %.900s",
-                 why->text);
+    if (session->tell.note[0] == '\0' && !told && rset_evidence_asks(&session->at.evidence))
+        snprintf(session->tell.note, sizeof session->tell.note,
+                 "opened without the other ranks: %.900s", why->text);
     return RSET_OK;
 }
 
@@ -44,17 +48,16 @@ make_room(rset_session *session, char **made_out, rset_err *err)
     rset_status st;
 
     *made_out = NULL;
-    if (session->dir != NULL)
+    if (session->at.local.dir != NULL)
         return RSET_OK;
-    st = rset_dir_make(session->dir_path, made_out, err);
+    st = rset_dir_make(session->at.dir_path, made_out, err);
     if (st == RSET_OK)
-        st = rset_dir_open(session->dir_path, false, &session->dir, err);
-    session->local.dir = session->dir;
+        st = rset_dir_open(session->at.dir_path, false, &session->at.local.dir, err);
     if (st == RSET_ABSENT) /* that word is for files that were never protected */
         return rset_fail(err, RSET_IO, "%s: cannot be made: is it a link to what is not there?",
-                         session->dir_path);
+                         session->at.dir_path);
     if (st == RSET_OK)
-        rset_dir_share(session->dir);
+        rset_dir_share(session->at.local.dir);
     return st;
 }
 
@@ -62,7 +65,7 @@ make_room(rset_session *session, char **made_out, rset_err *err)
 static rset_status
 verify_when_read(rset_session *session, rset_err *err)
 {
-    if (session->config.verify != RSET_VERIFY_READ || session->evidence.is_void)
+    if (session->config.verify != RSET_VERIFY_READ || session->at.evidence.is_void)
         return RSET_OK;
     return rset_session_verify_later(session, err);
 }
@@ -71,7 +74,7 @@ verify_when_read(rset_session *session, rset_err *err)
 static rset_content
 content_wanted(const rset_session *session, bool reads)
 {
-    if (session->fallen > 0 && !reads)
+    if (session->older.back > 0 && !reads)
         return RSET_CONTENT_ALL;
     switch (session->config.verify) {
     case RSET_VERIFY_OPEN: return session->team->alone ? RSET_CONTENT_ALL : RSET_CONTENT_DATA;
@@ -85,9 +88,9 @@ static void
 verify_behind(rset_session *session, const rset_outcome *outcome)
 {
     if (outcome->unread && session->config.verify == RSET_VERIFY_OPEN)
-        rset_scrub_begin(session->dir_path, session->base, outcome->generation);
+        rset_scrub_begin(session->at.dir_path, session->at.base, outcome->generation);
     else
-        rset_scrub_forget(session->dir_path, session->base);
+        rset_scrub_forget(session->at.dir_path, session->at.base);
 }
 
 /* What is there now, and opened: the last that can fail on one rank alone. `verified`: what was verified or rebuilt; zeros:
@@ -99,13 +102,13 @@ begin_use(rset_session *session, const rset_identity *verified, const rset_lower
     rset_status st = rset_session_survey(session, err);
 
     if (st == RSET_OK && verified->inode != 0 &&
-        !rset_identity_same(verified, &session->evidence.data))
+        !rset_identity_same(verified, &session->at.evidence.data))
         st = rset_fail(err, RSET_BUSY,
                        "%s: another process replaced it while it was opened; open it again",
-                       session->path);
+                       session->at.path);
     if (st == RSET_OK)
         st = verify_when_read(session, err);
-    return st == RSET_OK ? lower->open(lower->handle, &session->evidence.data, err) : st;
+    return st == RSET_OK ? lower->open(lower->handle, &session->at.evidence.data, err) : st;
 }
 
 static void
@@ -127,8 +130,8 @@ own_opened(rset_did did)
 static void
 take_opened(rset_session *session, const rset_opened *sum)
 {
-    session->opened.concerned = sum->concerned;
-    session->opened.rebuilt = sum->rebuilt;
+    session->outcome.opened.concerned = sum->concerned;
+    session->outcome.opened.rebuilt = sum->rebuilt;
 }
 
 /* All open what is there now, or none does; and hear of how many ranks anything was done. Collective. */
@@ -137,7 +140,7 @@ begin_use_together(rset_session *session, const rset_identity *verified, const r
                    rset_err *err)
 {
     const rset_team     *team = session->team;
-    rset_opened          sum = own_opened(session->opened.did);
+    rset_opened          sum = own_opened(session->outcome.opened.did);
     const rset_reduction what = {&sum, sizeof sum, add_opened};
     const rset_status    st =
         rset_reduce(team->comm, begin_use(session, verified, lower, err), team->host, &what, err);
@@ -157,7 +160,7 @@ static rset_status
 begin_use_of_restored(void *arg, const rset_outcome *out, rset_err *err)
 {
     restored_use       *use = arg;
-    const rset_identity verified = use->session->evidence.data;
+    const rset_identity verified = use->session->at.evidence.data;
 
     use->sum = own_opened(rset_session_did(out));
     return begin_use(use->session, &verified, use->lower, err);
@@ -167,13 +170,13 @@ begin_use_of_restored(void *arg, const rset_outcome *out, rset_err *err)
 static rset_status
 encode_again(rset_session *session, const rset_agreed *a, rset_err *why)
 {
-    const rset_evidence *ev = &session->evidence;
-    char                *own = session->label;
+    const rset_evidence *ev = &session->at.evidence;
+    char                *own = session->change.label;
     rset_status          st;
 
-    session->label = ev->has_header ? ev->header.infos[0].stamp.label : NULL;
-    st = rset_sessions_encode(&session, 1, a, RSET_OK, why);
-    session->label = own;
+    session->change.label = ev->has_header ? ev->header.infos[0].stamp.label : NULL;
+    st = rset_sessions_encode(&(rset_ending){.session = session}, 1, a, RSET_OK, why);
+    session->change.label = own;
     return st;
 }
 
@@ -185,22 +188,23 @@ note_refusal(rset_session *session, rset_status st, rset_reason reason)
                       reason == RSET_REASON_MIXTURE || reason == RSET_REASON_NEWER ||
                       reason == RSET_REASON_NO_RECORD;
 
-    if (session->dir == NULL || rset_session_readonly(session) ||
+    if (session->at.local.dir == NULL || rset_session_readonly(session) ||
         (st != RSET_OK && (st != RSET_LOST || !lost)))
         return;
-    rset_mark_refused(&session->local, &session->evidence, st != RSET_OK);
-    session->evidence.refused = st != RSET_OK;
+    rset_mark_refused(&session->at.local, &session->at.evidence, st != RSET_OK);
+    session->at.evidence.refused = st != RSET_OK;
 }
 
-/* Where all is in order there is nothing left that could fail on one rank, and nothing to agree on. */
+/* Where all is in order there is nothing left that could fail on one rank, and nothing to agree on. *doubted_out: with RSET_LOST, it
+ * is there, and nobody can tell whether it is what was protected. */
 static rset_status
 recover(rset_session *session, const rset_agreed *a, rset_status before, const rset_lower *lower,
-        rset_err *err)
+        bool *doubted_out, rset_err *err)
 {
     const rset_team       *team = session->team;
     rset_recover_args      args = {.world = team->comm,
-                                   .local = &session->local,
-                                   .evidence = &session->evidence,
+                                   .local = &session->at.local,
+                                   .evidence = &session->at.evidence,
                                    .host = team->host,
                                    .before = before,
                                    .content = content_wanted(session, a->reads),
@@ -211,7 +215,7 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
                                    .keep_changed = session->config.keep_changed,
                                    .stays = session->config.moved == RSET_MOVES_NO,
                                    .copies = session->config.moved == RSET_MOVES_COPY,
-                                   .tidy = session->mode != RSET_OPEN_READ,
+                                   .tidy = session->how.mode != RSET_OPEN_READ,
                                    .own_run = rset_session_is_ours(session)};
     restored_use           restored = {.session = session, .lower = lower};
     const rset_recover_use use = {
@@ -228,76 +232,82 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
     args.search = search.dirs;
     rset_long_rebuild_begin(&rebuild, team->host);
     args.watch = &rebuild.watch;
-    args.use = session->fallen == 0 ? &use : NULL;
+    args.use = session->older.back == 0 ? &use : NULL;
     if (before == RSET_OK)
         args.before = verify_when_read(session, err);
-    session->evidence.distrusted =
-        session->evidence.distrusted || rset_session_is_distrusted(session);
+    session->at.evidence.distrusted =
+        session->at.evidence.distrusted || rset_session_is_distrusted(session);
     st = rset_recover(&args, &outcome, err);
     rset_long_rebuild_end(&rebuild, st);
     note_refusal(session, st, outcome.reason);
-    session->met = session->met && st == RSET_OK;
-    if (session->fallen == 0)
-        session->doubted = st == RSET_LOST && outcome.reason == RSET_REASON_UNVERIFIABLE;
-    session->opened_generation = outcome.generation;
+    if (st != RSET_OK)
+        session->basis.company = RSET_COMPANY_NONE;
+    *doubted_out = outcome.reason == RSET_REASON_UNVERIFIABLE;
+    session->basis.generation = outcome.generation;
     if (st == RSET_ABSENT && outcome.never &&
-        session->found == RSET_FOUND) { /* on all ranks: as if nobody had asked */
+        session->how.found == RSET_FOUND) { /* on all ranks: as if nobody had asked */
         *err = RSET_ERR_NONE;
         return RSET_OK;
     }
     if (st != RSET_OK)
         return st;
-    verified = session->evidence.data;
+    verified = session->at.evidence.data;
     if (outcome.apart && a->reads)
         rset_rendezvous_read_apart(team->rendezvous, &session->kind);
-    if (session->fallen > 0 && !a->reads && !outcome.protected_ && !outcome.reprotect)
+    if (session->older.back > 0 && !a->reads && !outcome.protected_ && !outcome.reprotect)
         return rset_fail(err, RSET_LOST, "%.900s", outcome.note);
     again = outcome.reprotect && !outcome.readonly && !rset_session_is_older(session) &&
             encode_again(session, a, &why) == RSET_OK;
-    rset_session_tell_outcome(session, &outcome, again, team->comm->rank == 0);
-    session->content_is = !outcome.protected_                 ? RSET_CONTENT_IS_UNKNOWN
-                          : args.content == RSET_CONTENT_NONE ? RSET_CONTENT_IS_PROTECTED
-                                                              : RSET_CONTENT_IS_VERIFIED;
+    rset_tell_outcome(
+        &(rset_tell_of){.files = session->at.path, .base = session->at.base, .team = team},
+        &outcome, again, session->tell.note);
+    session->basis.content = !outcome.protected_                 ? RSET_CONTENT_IS_UNKNOWN
+                             : args.content == RSET_CONTENT_NONE ? RSET_CONTENT_IS_PROTECTED
+                                                                 : RSET_CONTENT_IS_VERIFIED;
     rset_session_count_outcome(session, &outcome);
     verify_behind(session, &outcome);
-    session->opened.did = rset_session_did(&outcome);
+    session->outcome.opened.did = rset_session_did(&outcome);
     if (outcome.in_use) {
         take_opened(session, &restored.sum);
         return RSET_OK;
     }
-    return outcome.acted && session->fallen == 0
+    return outcome.acted && session->older.back == 0
                ? begin_use_together(session, &verified, lower, err)
                : RSET_OK;
 }
 
+/* What there is of a generation. */
+typedef enum had { HAD, DOUBTED, GONE } had;
+
 /* Of one rank. */
 static rset_status
-recover_root(rset_session *session, rset_status before, const rset_lower *lower, bool *gone_out,
+recover_root(rset_session *session, rset_status before, const rset_lower *lower, had *had_out,
              rset_err *err)
 {
     rset_did_root did;
     rset_status   st = rset_session_recover_root(session, before, &did, err);
 
-    *gone_out = st == RSET_LOST && did.gone;
+    *had_out = st == RSET_LOST && did.gone ? GONE : HAD;
     if (st != RSET_OK)
         return st;
-    session->opened.did = did.replaced ? RSET_DID_REBUILD : RSET_DID_NOTHING;
-    return did.acted && session->fallen == 0
+    session->outcome.opened.did = did.replaced ? RSET_DID_REBUILD : RSET_DID_NOTHING;
+    return did.acted && session->older.back == 0
                ? begin_use_together(session, &did.verified, lower, err)
                : RSET_OK;
 }
 
-/* *gone_out: it cannot be had, on any rank. */
+/* *had_out: the same on all ranks. */
 static rset_status
 recover_one(rset_session *session, const rset_agreed *a, rset_status before,
-            const rset_lower *lower, bool *gone_out, rset_err *err)
+            const rset_lower *lower, had *had_out, rset_err *err)
 {
+    bool        doubted;
     rset_status st;
 
     if (rset_session_is_shared_root(session))
-        return recover_root(session, before, lower, gone_out, err);
-    st = recover(session, a, before, lower, err);
-    *gone_out = st == RSET_LOST;
+        return recover_root(session, before, lower, had_out, err);
+    st = recover(session, a, before, lower, &doubted, err);
+    *had_out = st != RSET_LOST ? HAD : doubted ? DOUBTED : GONE;
     return st;
 }
 
@@ -306,11 +316,11 @@ static rset_status
 recover_doubted(rset_session *session, const rset_agreed *a, const rset_lower *lower, rset_err *err)
 {
     rset_agreed newest = *a;
-    bool        gone;
+    had         ignored;
     rset_status st = rset_session_rise_again(session, err);
 
     newest.fallback = false;
-    return recover_one(session, &newest, st, lower, &gone, err);
+    return recover_one(session, &newest, st, lower, &ignored, err);
 }
 
 /* The newest generation, or where that cannot be had one that can; that becomes the newest before it changes. */
@@ -320,25 +330,27 @@ recover_any(rset_session *session, const rset_agreed *a, rset_status before,
 {
     const rset_team    *team = session->team;
     const rset_identity any = {0};
-    const bool          met = session->met;
-    bool                gone;
-    rset_status         st = recover_one(session, a, before, lower, &gone, err);
+    const rset_company  company = session->basis.company;
+    had                 newest, any_had;
+    rset_status         st = recover_one(session, a, before, lower, &newest, err);
 
-    while (gone && (st = rset_session_fall_back(session, err)) == RSET_OK)
-        st = recover_one(session, a, before, lower, &gone, err);
-    if (gone && session->doubted && !session->config.required) {
-        session->met = met;
+    any_had = newest;
+    while (any_had != HAD && (st = rset_session_fall_back(session, err)) == RSET_OK)
+        st = recover_one(session, a, before, lower, &any_had, err);
+    if (any_had != HAD && newest == DOUBTED && !session->config.required) {
+        session->basis.company = company;
         return recover_doubted(session, a, lower, err);
     }
-    if (st != RSET_OK || session->fallen == 0)
+    if (st != RSET_OK || session->older.back == 0)
         return st;
     if (!a->reads)
         st = rset_session_restore(session, a, err);
-    session->met = session->met && st == RSET_OK;
-    if (st != RSET_OK)
+    if (st != RSET_OK) {
+        session->basis.company = RSET_COMPANY_NONE;
         return st;
+    }
     if (team->comm->rank == 0)
-        rset_session_say_fallen(session);
+        rset_session_say_older(session);
     return begin_use_together(session, &any, lower, err);
 }
 
@@ -348,11 +360,12 @@ recover_any(rset_session *session, const rset_agreed *a, rset_status before,
 static bool
 seems_whole(const rset_session *session, rset_status own)
 {
-    const rset_evidence *ev = &session->evidence;
+    const rset_evidence *ev = &session->at.evidence;
 
-    return own == RSET_OK && session->found == RSET_FOUND && !session->root && ev->has_header &&
-           !ev->is_void && !ev->undo.there && ev->next_name == NULL && ev->nlost == 0 &&
-           !rset_session_is_older(session) && !rset_session_is_distrusted(session);
+    return own == RSET_OK && session->how.found == RSET_FOUND && !rset_session_is_root(session) &&
+           ev->has_header && !ev->is_void && !ev->undo.there && ev->next_name == NULL &&
+           ev->nlost == 0 && !rset_session_is_older(session) &&
+           !rset_session_is_distrusted(session);
 }
 
 /* Is all of this file as it was protected, by what this rank sees? `content`: so much of it was verified then. */
@@ -362,7 +375,7 @@ is_whole(rset_session *session, rset_content content)
     const rset_team *team = session->team;
     rset_err         ignored = RSET_ERR_NONE;
 
-    return rset_stands_alone(&session->local, &session->evidence, content, team->comm->rank,
+    return rset_stands_alone(&session->at.local, &session->at.evidence, content, team->comm->rank,
                              team->ranks) &&
            verify_when_read(session, &ignored) == RSET_OK;
 }
@@ -373,12 +386,12 @@ take_whole(rset_session *session, rset_content content)
 {
     const rset_outcome whole = {.protected_ = true,
                                 .unread = content != RSET_CONTENT_ALL,
-                                .generation = rset_evidence_generation(&session->evidence)};
+                                .generation = rset_evidence_generation(&session->at.evidence)};
 
-    session->opened_generation = whole.generation;
-    session->content_is =
+    session->basis.generation = whole.generation;
+    session->basis.content =
         content != RSET_CONTENT_NONE ? RSET_CONTENT_IS_VERIFIED : RSET_CONTENT_IS_PROTECTED;
-    session->opened.did = rset_session_did(&whole);
+    session->outcome.opened.did = rset_session_did(&whole);
     rset_session_count_outcome(session, &whole);
     verify_behind(session, &whole);
 }
@@ -392,7 +405,8 @@ is_opened_by_itself(rset_session *session)
 
     if (!is_whole(session, content))
         return false;
-    session->met = session->mode == RSET_OPEN_UPDATE;
+    session->basis.company =
+        session->how.mode == RSET_OPEN_UPDATE ? RSET_COMPANY_ALL : RSET_COMPANY_NONE;
     take_whole(session, content);
     return true;
 }
@@ -407,8 +421,8 @@ is_opened_by_itself(rset_session *session)
 static void
 say_whole(rset_session *session, const rset_err *mine, rset_proposal *p)
 {
-    const rset_evidence *ev = &session->evidence;
-    const rset_content   content = content_wanted(session, session->mode == RSET_OPEN_READ);
+    const rset_evidence *ev = &session->at.evidence;
+    const rset_content   content = content_wanted(session, session->how.mode == RSET_OPEN_READ);
     const bool           reads = content != RSET_CONTENT_NONE;
 
     p->bits |= RSET_BIT_AMISS;
@@ -440,14 +454,14 @@ meet_to_open(rset_session *session, const rset_err *mine, rset_proposal *p, rset
     const rset_proposal known = *p;
 
     *p = rset_session_propose(session, RSET_RENDEZVOUS_OPEN);
-    p->bits = (session->mode == RSET_OPEN_READ ? RSET_BIT_READER : RSET_BIT_WRITER) |
+    p->bits = (session->how.mode == RSET_OPEN_READ ? RSET_BIT_READER : RSET_BIT_WRITER) |
               (session->config.fallback ? 0 : RSET_BIT_NEWEST);
     p->whole = known.whole;
     p->needs_all = known.needs_all;
     p->came = known.came;
-    p->step = session->mode == RSET_OPEN_UPDATE && !session->root;
+    p->step = session->how.mode == RSET_OPEN_UPDATE && !rset_session_is_root(session);
     say_whole(session, mine, p);
-    return rset_session_meet(session, p, &a->nonce, why);
+    return rset_session_meet(session, p, a, why);
 }
 
 /* Some have not come. Each of those who have finds out whether it can do without, and then they meet once more: all of them open
@@ -457,7 +471,7 @@ static rset_status
 meet_without(rset_session *session, rset_proposal *p, rset_agreed *a, rset_err *own, rset_err *why)
 {
     const bool again =
-        p->came > 1 && !session->known && (p->evidence || rset_evidence_asks(&session->evidence));
+        p->came > 1 && !a->only_some && (p->evidence || rset_evidence_asks(&session->at.evidence));
 
     if (own->status == RSET_OK)
         own->status = rset_session_resolve_serial(
@@ -477,13 +491,13 @@ meet_others(rset_session *session, rset_proposal *p, rset_agreed *a, rset_err *m
     rset_status st;
 
     *p = (rset_proposal){.whole = seems_whole(session, mine->status),
-                         .needs_all = session->found == RSET_MISSING};
+                         .needs_all = session->how.found == RSET_MISSING};
     st = meet_to_open(session, mine, p, a, why);
     if (st == RSET_PEER && p->by_itself) {
         if (is_opened_by_itself(session))
             return RSET_PEER;
         *why = RSET_ERR_NONE; /* it needs the others after all */
-        *p = (rset_proposal){.needs_all = session->found == RSET_MISSING};
+        *p = (rset_proposal){.needs_all = session->how.found == RSET_MISSING};
         st = meet_to_open(session, mine, p, a, why);
     }
     return st == RSET_PEER ? meet_without(session, p, a, mine, why) : st;
@@ -506,14 +520,15 @@ rset_session_resolve_parallel(rset_session *session, rset_status own, const rset
     if (own != RSET_OK && st != RSET_OK)
         return own;
     if (st == RSET_PEER)
-        return resolve_without(session, mine.status, &mine, &why, err);
+        return resolve_without(session, &mine, &why, p.told, a.only_some, err);
     if (st != RSET_OK)
         return rset_fail(err, st, "%s", why.text);
     a.most = p.most;
     a.fallback = (p.bits & RSET_BIT_NEWEST) == 0;
     a.reads = p.reads &&
               (p.bits & RSET_BIT_WRITER) == 0; /* who opens a file of one rank counts no step */
-    session->met = (p.bits & RSET_BIT_READER) == 0; /* readers have nothing to say at close */
+    if ((p.bits & RSET_BIT_READER) == 0)       /* readers have nothing to say at close */
+        session->basis.company = RSET_COMPANY_ALL;
     if (are_all_whole(&p)) {
         take_whole(session,
                    (p.bits & RSET_BIT_VERIFIED) != 0 ? RSET_CONTENT_ALL : RSET_CONTENT_NONE);
@@ -522,9 +537,9 @@ rset_session_resolve_parallel(rset_session *session, rset_status own, const rset
     st = own == RSET_OK ? make_room(session, &made, err) : own;
     st = recover_any(session, &a, st, lower, err);
     if (made != NULL && st != RSET_OK) {
-        rset_dir_close(session->dir);
-        session->dir = session->local.dir = NULL;
-        rset_dir_unmake(session->dir_path, made);
+        rset_dir_close(session->at.local.dir);
+        session->at.local.dir = NULL;
+        rset_dir_unmake(session->at.dir_path, made);
     }
     free(made);
     return st;

@@ -18,37 +18,37 @@
 static bool
 unchanged_after_all(rset_session *session)
 {
-    const rset_evidence *ev = &session->evidence;
+    const rset_evidence *ev = &session->at.evidence;
     rset_err             ignored = RSET_ERR_NONE;
     bool                 same = false;
 
-    if (session->mode != RSET_OPEN_UPDATE || !ev->has_header || !ev->is_void ||
+    if (!rset_session_is_update(session) || !ev->has_header || !ev->is_void ||
         ev->undo.there || /* it had changed before */
-        session->changed_bytes > RSET_SMALL_CHANGE || !ev->header.infos[0].files[0].has_sums)
+        session->change.bytes > RSET_SMALL_CHANGE || !ev->header.infos[0].files[0].has_sums)
         return false;
-    (void)rset_is_as_recorded(&session->local, &ev->header.infos[0], &same, &ignored);
-    if (!same || rset_set_void(session->dir, &session->evidence, false, &ignored) != RSET_OK ||
-        rset_undo_remove(session->dir, session->prefix, &(rset_undo){.rotten = true}, &ignored) !=
-            RSET_OK)
+    (void)rset_is_as_recorded(&session->at.local, &ev->header.infos[0], &same, &ignored);
+    if (!same ||
+        rset_set_void(session->at.local.dir, &session->at.evidence, false, &ignored) != RSET_OK ||
+        rset_undo_remove(session->at.local.dir, session->at.prefix, &(rset_undo){.rotten = true},
+                         &ignored) != RSET_OK)
         return false;
-    rset_journal_leave(session->journal);
-    session->journal = NULL;
+    rset_journal_leave(session->change.journal);
+    session->change.journal = NULL;
     return true;
 }
 
 static rset_status
-fail_without_mpi(rset_session *session, rset_err *err)
+fail_without_mpi(rset_ending *e, rset_err *err)
 {
-    char why[256];
+    rset_session *session = e->session;
+    char          why[256];
 
-    if (!session->changed)
+    if (!rset_session_is_changed(session))
         return RSET_OK;
-    if (session->ended.status != RSET_OK) { /* the reason is the one that it was then */
-        *err = session->ended;
-        return err->status;
-    }
+    if (session->ended.why.status != RSET_OK) /* the reason is the one that it was then */
+        return rset_session_recall(session, &e->p, &e->a, err);
     if (session->no_team.status != RSET_OK)
-        return rset_fail(err, session->no_team.status, "%s: %.900s", session->path,
+        return rset_fail(err, session->no_team.status, "%s: %.900s", session->at.path,
                          session->no_team.text);
     snprintf(why, sizeof why, "process %s", rset_mpi_why_not(NULL));
     if (session->team != NULL)
@@ -56,17 +56,17 @@ fail_without_mpi(rset_session *session, rset_err *err)
     if (rset_session_is_of_others(session, err))
         return err->status;
     return rset_fail(err, RSET_PEER, "%s: closed where MPI cannot be called: this %s",
-                     session->path,
+                     session->at.path,
                      rset_mpi_running() ? "thread may not call it (see MPI_Init_thread)" : why);
 }
 
 static rset_status
-protect_without_mpi(rset_session *const *sessions, int n, rset_err *err)
+protect_without_mpi(rset_ending *of, int n, rset_err *err)
 {
     rset_status st = RSET_OK;
 
     for (int i = 0; st == RSET_OK && i < n; i++)
-        st = fail_without_mpi(sessions[i], err);
+        st = fail_without_mpi(&of[i], err);
     return st;
 }
 
@@ -80,7 +80,7 @@ still_as_left(const rset_session *session, rset_err *err)
     return rset_fail(err, RSET_BUSY,
                      "%s: was changed, renamed or removed by another process before it was "
                      "protected; two jobs must not write the same files at once" RSET_ADVICE,
-                     session->path);
+                     session->at.path);
 }
 
 /* The files were created over those of an older commit, which may be decided on. */
@@ -88,8 +88,8 @@ static rset_status
 finish_older(rset_session *session, rset_status before, rset_err *err)
 {
     rset_recover_args args = {.world = session->team->comm,
-                              .local = &session->local,
-                              .evidence = &session->evidence,
+                              .local = &session->at.local,
+                              .evidence = &session->at.evidence,
                               .host = session->team->host,
                               .before = before};
 
@@ -100,26 +100,28 @@ finish_older(rset_session *session, rset_status before, rset_err *err)
 static void
 say_base(const rset_session *session, rset_proposal *p)
 {
-    if (session->mode != RSET_OPEN_CREATE && (session->met || session->changed))
-        p->least_base = p->most_base = session->met ? session->opened_generation
-                                                    : rset_evidence_generation(&session->evidence);
+    const bool met = session->basis.company == RSET_COMPANY_ALL;
+
+    if (!rset_session_is(session, RSET_IS_NEW) && (met || rset_session_is_changed(session)))
+        p->least_base = p->most_base =
+            met ? session->basis.generation : rset_evidence_generation(&session->at.evidence);
 }
 
 /* May what all have closed be protected as one? */
 static rset_status
 may_be_sealed(const rset_session *session, const rset_proposal *p, rset_err *err)
 {
-    if ((p->bits & RSET_BIT_BLIND) != 0)
+    if ((p->bits & RSET_BIT_APART) != 0)
         return rset_fail(
             err, RSET_PEER,
             "%s: a rank had opened its file without the others, and nobody knows "
             "whether they were of one generation; open the files with all ranks" RSET_ADVICE,
-            session->path);
+            session->at.path);
     if (p->least_base <= p->most_base && p->least_base != p->most_base)
         return rset_fail(err, RSET_PEER,
                          "%s: ranks have changed files of different generations; open the files "
                          "with all ranks" RSET_ADVICE,
-                         session->path);
+                         session->at.path);
     return RSET_OK;
 }
 
@@ -128,8 +130,8 @@ static rset_status
 repair_redundancy(rset_session *session, rset_status before, rset_err *err)
 {
     rset_recover_args args = {.world = session->team->comm,
-                              .local = &session->local,
-                              .evidence = &session->evidence,
+                              .local = &session->at.local,
+                              .evidence = &session->at.evidence,
                               .content = RSET_CONTENT_ALL,
                               .host = session->team->host,
                               .required = session->config.required,
@@ -139,9 +141,9 @@ repair_redundancy(rset_session *session, rset_status before, rset_err *err)
 
     if (st != RSET_OK)
         return st;
-    rset_scrub_forget(session->dir_path, session->base);
+    rset_scrub_forget(session->at.dir_path, session->at.base);
     if (outcome.note[0] != '\0' && session->team->comm->rank == 0)
-        snprintf(session->note, sizeof session->note, "%s", outcome.note);
+        snprintf(session->tell.note, sizeof session->tell.note, "%s", outcome.note);
     return RSET_OK;
 }
 
@@ -149,11 +151,12 @@ repair_redundancy(rset_session *session, rset_status before, rset_err *err)
 static uint64_t
 say_replaced(const rset_session *session)
 {
-    const rset_evidence *ev = &session->evidence;
+    const rset_evidence *ev = &session->at.evidence;
 
-    if (session->mode != RSET_OPEN_CREATE)
+    if (!rset_session_is(session, RSET_IS_NEW))
         return 0;
-    return (session->was_refused ? RSET_BIT_REFUSED : 0) | (session->lacks ? RSET_BIT_LACKS : 0) |
+    return (session->over == RSET_OVER_REFUSED ? RSET_BIT_REFUSED : 0) |
+           (session->over == RSET_OVER_NOTHING ? RSET_BIT_OVER_NOTHING : 0) |
            (ev->has_header && ev->header.infos[0].desc.ranks == session->team->ranks ? RSET_BIT_HAS
                                                                                      : 0);
 }
@@ -162,48 +165,43 @@ say_replaced(const rset_session *session)
 static bool
 is_put_aside(uint64_t bits)
 {
-    return (bits & RSET_BIT_REFUSED) != 0 ||
-           (bits & (RSET_BIT_LACKS | RSET_BIT_HAS)) == (RSET_BIT_LACKS | RSET_BIT_HAS);
+    return (bits & RSET_BIT_REFUSED) != 0 || (bits & (RSET_BIT_OVER_NOTHING | RSET_BIT_HAS)) ==
+                                                 (RSET_BIT_OVER_NOTHING | RSET_BIT_HAS);
 }
 
 /* `before`: this rank's failure so far. */
 static rset_status
-meet_to_close(rset_session *session, rset_proposal *p, rset_agreed *a, rset_status before,
-              rset_err *why)
+meet_to_close(rset_ending *e, rset_status before, rset_err *why)
 {
-    rset_status st;
+    rset_session  *session = e->session;
+    rset_proposal *p = &e->p;
+    rset_status    st;
 
-    p->bits = (session->changed ? RSET_BIT_CHANGED : 0) |
-              (before != RSET_OK ? RSET_BIT_INCOMPLETE : 0) |
-              (session->evidence.next_name != NULL ? RSET_BIT_PREPARED : 0) |
-              (rset_session_is_distrusted(session) ? RSET_BIT_DISTRUSTED : 0) |
-              (session->blind && session->mode != RSET_OPEN_CREATE ? RSET_BIT_BLIND : 0) |
-              (session->external ? RSET_BIT_EXTERNAL : 0) | say_replaced(session) |
-              rset_anew_bits(session);
+    p->bits =
+        (rset_session_is_changed(session) ? RSET_BIT_CHANGED : 0) |
+        (before != RSET_OK ? RSET_BIT_INCOMPLETE : 0) |
+        (session->at.evidence.next_name != NULL ? RSET_BIT_PREPARED : 0) |
+        (rset_session_is_distrusted(session) ? RSET_BIT_DISTRUSTED : 0) |
+        (session->basis.company == RSET_COMPANY_ABSENT && !rset_session_is(session, RSET_IS_NEW)
+             ? RSET_BIT_APART
+             : 0) |
+        (session->external ? RSET_BIT_EXTERNAL : 0) | say_replaced(session) |
+        rset_anew_bits(session);
     say_base(session, p);
-    if (session->changed)
+    if (rset_session_is_changed(session))
         rset_deleted_say(session, p);
-    st = rset_session_meet(session, p, &a->nonce, why);
-    a->most = p->most;
-    session->together = st == RSET_OK;
-    session->aside = st == RSET_OK && is_put_aside(p->bits);
-    session->incomplete =
-        session->incomplete || (st == RSET_OK && (p->bits & RSET_BIT_INCOMPLETE) != 0);
+    st = rset_session_meet(session, p, &e->a, why);
+    e->a.most = p->most;
+    e->met = st == RSET_OK;
+    e->put_aside = e->met && is_put_aside(p->bits);
+    e->complete = e->complete && !(e->met && (p->bits & RSET_BIT_INCOMPLETE) != 0);
     return st;
 }
-
-/* The end of one of the files that are protected together. */
-typedef struct ending {
-    rset_session    *session;
-    rset_proposal    p;
-    rset_agreed      a;
-    rset_old_copies *copies; /* borrowed; NULL: no rank has to ask for any */
-} ending;
 
 /* All ranks meet about it. `mates`: how many files are closed together, the same on all ranks. *before: this rank's failure so
  * far, with its message in *err. */
 static rset_status
-meet(ending *e, int mates, rset_status *before, rset_err *err)
+meet(rset_ending *e, int mates, rset_status *before, rset_err *err)
 {
     rset_session *session = e->session;
     rset_err      why = RSET_ERR_NONE;
@@ -211,25 +209,24 @@ meet(ending *e, int mates, rset_status *before, rset_err *err)
 
     e->p = rset_session_propose(session, RSET_RENDEZVOUS_CLOSE);
     e->p.keys[RSET_KEY_TOGETHER] += (uint64_t)mates - 1;
-    if (session->dir == NULL) { /* created just now */
-        st =
-            rset_dir_open(session->dir_path, false, &session->dir, *before == RSET_OK ? err : &why);
+    if (session->at.local.dir == NULL) { /* created just now */
+        st = rset_dir_open(session->at.dir_path, false, &session->at.local.dir,
+                           *before == RSET_OK ? err : &why);
         *before = *before == RSET_OK ? st : *before;
-        session->local.dir = session->dir;
         why = RSET_ERR_NONE;
     }
-    st = meet_to_close(session, &e->p, &e->a, *before, &why);
+    st = meet_to_close(e, *before, &why);
     if (st == RSET_OK && (e->p.bits & RSET_BIT_DISTRUSTED) != 0 &&
-        session->content_is == RSET_CONTENT_IS_VERIFIED)
-        session->content_is = RSET_CONTENT_IS_PROTECTED;
+        session->basis.content == RSET_CONTENT_IS_VERIFIED)
+        session->basis.content = RSET_CONTENT_IS_PROTECTED;
     if (st == RSET_OK && (e->p.bits & RSET_BIT_EXTERNAL) != 0 && session->team->comm->rank == 0)
-        rset_external_note(session->path, session->external);
+        rset_external_note(session->at.path, session->external);
     return st == RSET_OK ? RSET_OK : rset_fail(err, st, "%s", why.text);
 }
 
 /* May it be protected with the others? Finishes an older commit first. */
 static rset_status
-check(ending *e, const rset_team *team, rset_status before, rset_err *err)
+check(rset_ending *e, const rset_team *team, rset_status before, rset_err *err)
 {
     rset_session *session = e->session;
 
@@ -240,10 +237,10 @@ check(ending *e, const rset_team *team, rset_status before, rset_err *err)
             rset_fail(err, RSET_USAGE,
                       "%s: is not a file of the same ranks as those that it is closed together "
                       "with (together=)",
-                      session->path);
+                      session->at.path);
     if (before == RSET_OK && (before = may_be_sealed(session, &e->p, err)) != RSET_OK &&
         team->comm->rank != 0)
-        session->said_before = true; /* all find the same, and rank 0 says it */
+        e->p.told = true; /* all find the same, and rank 0 says it */
     if ((e->p.bits & RSET_BIT_PREPARED) != 0)
         before = finish_older(session, before, err);
     return before;
@@ -251,7 +248,7 @@ check(ending *e, const rset_team *team, rset_status before, rset_err *err)
 
 /* Where no rank has changed any of them. */
 static rset_status
-repair_each(ending *of, int n, rset_status before, rset_err *err)
+repair_each(const rset_ending *of, int n, rset_status before, rset_err *err)
 {
     rset_status st = RSET_OK;
 
@@ -263,7 +260,7 @@ repair_each(ending *of, int n, rset_status before, rset_err *err)
 
 /* Those whose files were created anew are numbered after all old copies that any rank has. Gives back what all have come to. */
 static rset_status
-ask_for_copies(ending *of, int n, rset_status before, uint64_t *most, rset_err *err)
+ask_for_copies(rset_ending *of, int n, rset_status before, uint64_t *most, rset_err *err)
 {
     for (int i = 0; i < n; i++)
         if (rset_anew_asks(of[i].p.bits))
@@ -273,20 +270,19 @@ ask_for_copies(ending *of, int n, rset_status before, uint64_t *most, rset_err *
 
 /* *bits_out: what all ranks have said, where they have come. */
 static rset_status
-protect(rset_session *const *sessions, int n, uint64_t *bits_out, rset_err *err)
+protect(rset_ending *of, int n, uint64_t *bits_out, rset_err *err)
 {
-    ending      of[RSET_TOGETHER_MAX] = {0};
-    rset_agreed all = {0};
-    rset_status before = err->status, st = RSET_OK;
+    const rset_session *first = of[0].session;
+    rset_agreed         all = {0};
+    rset_status         before = err->status, st = RSET_OK;
 
     for (int i = 0; i < n; i++)
-        if (sessions[i]->changed && unchanged_after_all(sessions[i]))
-            sessions[i]->changed = false;
+        if (rset_session_is_changed(of[i].session) && unchanged_after_all(of[i].session))
+            rset_session_step(of[i].session, RSET_EVENT_REVERT);
     for (int i = 0; i < n; i++)
-        if (!rset_team_may_meet(sessions[i]->team) || rset_background_stuck())
-            return protect_without_mpi(sessions, n, err);
+        if (!rset_team_may_meet(of[i].session->team) || rset_background_stuck())
+            return protect_without_mpi(of, n, err);
     for (int i = 0; st == RSET_OK && i < n; i++) {
-        of[i] = (ending){.session = sessions[i]};
         st = meet(&of[i], n, &before, err);
         all.most = of[i].a.most > all.most ? of[i].a.most : all.most;
         *bits_out |= st == RSET_OK ? of[i].p.bits : 0;
@@ -297,25 +293,26 @@ protect(rset_session *const *sessions, int n, uint64_t *bits_out, rset_err *err)
     if ((*bits_out & RSET_BIT_CHANGED) == 0)
         return repair_each(of, n, before, err);
     for (int i = 0; i < n; i++)
-        before = check(&of[i], sessions[0]->team, before, err);
+        before = check(&of[i], first->team, before, err);
     before = ask_for_copies(of, n, before, &all.most, err);
-    st = rset_sessions_encode(sessions, n, &all, before, err);
+    st = rset_sessions_encode(of, n, &all, before, err);
     for (int i = 0; i < n; i++)
-        rset_anew_settle(of[i].copies, sessions[0]->team->comm, st);
+        rset_anew_settle(of[i].copies, first->team->comm, st);
     for (int i = 0; st == RSET_OK && i < n; i++)
-        rset_deleted_committed(sessions[i], &of[i].p);
+        rset_deleted_committed(of[i].session, &of[i].p);
     return st;
 }
 
 rset_status
-rset_sessions_protect(rset_session *const *sessions, int n, rset_err *err)
+rset_sessions_protect(rset_ending *of, int n, rset_err *err)
 {
+    rset_session     *first = of[0].session;
     uint64_t          bits = 0;
-    const rset_status st = protect(sessions, n, &bits, err);
+    const rset_status st = protect(of, n, &bits, err);
 
     if ((bits & RSET_TEAM_PENDING) != 0)
-        rset_pending_copy(sessions[0]->team, &sessions[0]->config, sessions[0]->note);
+        rset_pending_copy(first->team, &first->config, first->tell.note);
     if (st != RSET_OK)
-        rset_team_stay(sessions[0]->team);
+        rset_team_stay(first->team);
     return st;
 }

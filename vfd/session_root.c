@@ -28,12 +28,12 @@ tell_aside(rset_session *session, const rset_replica_outcome *out)
 
     show_time(out->aside_time, then);
     show_time(out->time, now);
-    snprintf(session->note, sizeof session->note,
+    snprintf(session->tell.note, sizeof session->tell.note,
              "%.500s: two were written apart, and only clocks say which is newer: that of %s UTC, "
              "on %.64s, was taken; that of %s UTC, on %.64s, was put aside there: if that is "
              "wanted, h5redset restore --generation=%016" PRIx64
              " makes it the newest again, h5redset drop removes it",
-             session->path, now, out->from, then, session->team->host, out->aside);
+             session->at.path, now, out->from, then, session->team->host, out->aside);
 }
 
 static void
@@ -43,9 +43,9 @@ tell_changed(rset_session *session, const rset_replica_outcome *out)
     char         how[576];
 
     altered.own = rset_session_is_ours(session);
-    rset_put_aside_say(&altered, session->base, out->changed, how, sizeof how);
-    snprintf(session->note, sizeof session->note, "%s: %s (copied from %.64s to %.64s)",
-             session->path, how, out->from, session->team->host);
+    rset_put_aside_say(&altered, session->at.base, out->changed, how, sizeof how);
+    snprintf(session->tell.note, sizeof session->tell.note, "%s: %s (copied from %.64s to %.64s)",
+             session->at.path, how, out->from, session->team->host);
 }
 
 static void
@@ -56,9 +56,9 @@ tell_outcome(rset_session *session, const rset_replica_outcome *out)
     else if (out->from[0] != '\0' && out->aside != 0)
         tell_aside(session, out);
     else if (out->from[0] != '\0')
-        snprintf(session->note, sizeof session->note,
-                 "%s: was missing, outdated or damaged here, and was copied from %s", session->path,
-                 out->from);
+        snprintf(session->tell.note, sizeof session->tell.note,
+                 "%s: was missing, outdated or damaged here, and was copied from %s",
+                 session->at.path, out->from);
     rset_session_count(session, out->from[0] != '\0' ? RSET_COUNT_REBUILT : RSET_COUNT_VERIFIED);
 }
 
@@ -68,7 +68,7 @@ follow(const rset_session *session, uint64_t generation)
 {
     rset_ours_note(generation);
     if (session->others != NULL)
-        rset_pending_note(session->others, &session->config, session->path, generation);
+        rset_pending_note(session->others, &session->config, session->at.path, generation);
 }
 
 static rset_replica_args
@@ -76,17 +76,18 @@ as_args(rset_session *session, rset_status before)
 {
     const rset_team *team = session->team;
 
-    return (rset_replica_args){
-        .world = team->comm,
-        .local = &session->local,
-        .evidence = &session->evidence,
-        .host = team->host,
-        .before = before,
-        .readonly = rset_session_readonly(session),
-        .tidy = session->mode != RSET_OPEN_READ,
-        .written = rset_session_is_ours(session) ? rset_evidence_generation(&session->evidence) : 0,
-        .keep = rset_session_is_older(session) ? 0 : session->config.keep,
-        .keep_changed = session->config.keep_changed};
+    return (rset_replica_args){.world = team->comm,
+                               .local = &session->at.local,
+                               .evidence = &session->at.evidence,
+                               .host = team->host,
+                               .before = before,
+                               .readonly = rset_session_readonly(session),
+                               .tidy = session->how.mode != RSET_OPEN_READ,
+                               .written = rset_session_is_ours(session)
+                                              ? rset_evidence_generation(&session->at.evidence)
+                                              : 0,
+                               .keep = rset_session_is_older(session) ? 0 : session->config.keep,
+                               .keep_changed = session->config.keep_changed};
 }
 
 /* Of an older one that is taken instead there was a sign. */
@@ -94,14 +95,14 @@ static rset_status
 none_there(const rset_session *session, rset_did_root *did, rset_err *err)
 {
     did->gone = true;
-    return rset_fail(err, RSET_LOST, "%s: is lost on all ranks", session->path);
+    return rset_fail(err, RSET_LOST, "%s: is lost on all ranks", session->at.path);
 }
 
 rset_status
 rset_session_recover_root(rset_session *session, rset_status before, rset_did_root *did,
                           rset_err *err)
 {
-    const bool by_content = session->fallen > 0 || session->config.verify == RSET_VERIFY_OPEN ||
+    const bool by_content = session->older.back > 0 || session->config.verify == RSET_VERIFY_OPEN ||
                             session->config.verify == RSET_VERIFY_ALL;
     rset_replica_args    args = as_args(session, before);
     rset_replica_outcome out;
@@ -111,16 +112,16 @@ rset_session_recover_root(rset_session *session, rset_status before, rset_did_ro
     st = rset_replica_open(&args, &out, err);
     *did = (rset_did_root){
         .acted = out.acted, .replaced = out.replaced, .gone = out.gone, .verified = out.verified};
-    if (st == RSET_ABSENT && out.never && session->fallen > 0)
+    if (st == RSET_ABSENT && out.never && session->older.back > 0)
         return none_there(session, did, err);
-    if (st == RSET_ABSENT && out.never && session->found == RSET_FOUND) {
+    if (st == RSET_ABSENT && out.never && session->how.found == RSET_FOUND) {
         *err = RSET_ERR_NONE;
         did->acted = false;
         return RSET_OK;
     }
     if (st != RSET_OK)
         return st;
-    session->content_is = by_content ? RSET_CONTENT_IS_VERIFIED : RSET_CONTENT_IS_PROTECTED;
+    session->basis.content = by_content ? RSET_CONTENT_IS_VERIFIED : RSET_CONTENT_IS_PROTECTED;
     rset_moment_heard_generation(out.generation);
     if (out.renewed)
         follow(session, out.generation);
@@ -135,16 +136,16 @@ rset_session_restore_root(rset_session *session, const rset_agreed *a, const rse
     const rset_replica_args args = as_args(session, before);
     rset_stamp_text         stamp;
     rset_replica_older      older = {.kept = kept,
-                                     .newest = session->generations.at[0],
+                                     .newest = session->older.generations.at[0],
                                      .stamp = &stamp,
                                      .generation = rset_session_next_generation(session, a)};
     rset_status             st;
 
-    rset_stamp_now(session->config.job, session->label, &stamp);
+    rset_stamp_now(session->config.job, session->change.label, &stamp);
     st = rset_replica_restore(&args, &older, err);
     if (st == RSET_OK) {
-        session->opened_generation = older.generation;
-        session->content_is = RSET_CONTENT_IS_VERIFIED;
+        session->basis.generation = older.generation;
+        session->basis.content = RSET_CONTENT_IS_VERIFIED;
     }
     return st;
 }
@@ -152,12 +153,12 @@ rset_session_restore_root(rset_session *session, const rset_agreed *a, const rse
 rset_status
 rset_session_end_root(rset_session *session, rset_status st, rset_err *err)
 {
-    const bool     alone = session->blind || session->team == NULL; /* others were not asked */
+    const bool     absent = session->basis.company == RSET_COMPANY_ABSENT;
+    const bool     alone = absent || session->team == NULL; /* others were not asked */
     const rset_err why = *err;
 
-    session->met = false; /* nobody comes to close it */
-    if (session->blind && rset_session_is_ours(session))
-        session->blind = false;
+    if (!absent || rset_session_is_ours(session))
+        session->basis.company = RSET_COMPANY_NONE; /* nobody comes to close it */
     if (session->team != NULL)
         rset_session_be_alone(session);
     if (st == RSET_OK || !alone)

@@ -15,45 +15,47 @@ rset_session_recorded_nearby(const rset_session *session)
     rset_search_list search;
     rset_serial_args args = rset_session_serial_args(session, &none, &search);
 
-    return session->dir != NULL && rset_recorded_nearby(&args);
+    return session->at.local.dir != NULL && rset_recorded_nearby(&args);
 }
 
-/* `falls`: what nobody can verify is refused, for an older generation. */
+/* `falls`: what nobody can verify is refused, for an older generation; *doubted_out: so it was. */
 static rset_status
-recover(rset_session *session, rset_content content, bool falls, rset_err *err)
+recover(rset_session *session, rset_content content, bool falls, bool *doubted_out, rset_err *err)
 {
     rset_search_list  search;
-    rset_serial_args  args = rset_session_serial_args(session, &session->evidence, &search);
+    rset_serial_args  args = rset_session_serial_args(session, &session->at.evidence, &search);
     rset_long_rebuild rebuild;
     rset_outcome      outcome;
     rset_status       st;
 
-    if (session->dir == NULL)
-        return rset_fail(err, RSET_ABSENT, "%s: the directory is missing", session->path);
+    *doubted_out = false;
+    if (session->at.local.dir == NULL)
+        return rset_fail(err, RSET_ABSENT, "%s: the directory is missing", session->at.path);
     args.content = content;
     args.fallback = falls;
     rset_long_rebuild_begin(&rebuild, NULL);
     args.watch = &rebuild.watch;
     st = rset_recover_serial(&args, &outcome, err);
     rset_long_rebuild_end(&rebuild, st);
-    session->doubted = st == RSET_LOST && outcome.reason == RSET_REASON_UNVERIFIABLE;
+    *doubted_out = st == RSET_LOST && outcome.reason == RSET_REASON_UNVERIFIABLE;
     if (st != RSET_OK)
         return st;
-    session->opened = (rset_opened){.did = rset_session_did(&outcome)};
-    session->opened.concerned = session->opened.did > RSET_DID_NOTHING;
-    session->content_is = outcome.protected_ ? RSET_CONTENT_IS_PROTECTED : RSET_CONTENT_IS_UNKNOWN;
-    session->opened.rebuilt = session->opened.did == RSET_DID_REBUILD;
+    session->outcome.opened = (rset_opened){.did = rset_session_did(&outcome)};
+    session->outcome.opened.concerned = session->outcome.opened.did > RSET_DID_NOTHING;
+    session->basis.content =
+        outcome.protected_ ? RSET_CONTENT_IS_PROTECTED : RSET_CONTENT_IS_UNKNOWN;
+    session->outcome.opened.rebuilt = session->outcome.opened.did == RSET_DID_REBUILD;
     rset_session_count_outcome(session, &outcome);
-    snprintf(session->note, sizeof session->note, "%s", outcome.note);
+    snprintf(session->tell.note, sizeof session->tell.note, "%s", outcome.note);
     return RSET_OK;
 }
 
 static const rset_file_info *
 record(const rset_session *session)
 {
-    const rset_info *info = &session->evidence.header.infos[0];
+    const rset_info *info = &session->at.evidence.header.infos[0];
 
-    return session->evidence.has_header && info->nfiles == 1 ? &info->files[0] : NULL;
+    return session->at.evidence.has_header && info->nfiles == 1 ? &info->files[0] : NULL;
 }
 
 rset_status
@@ -66,8 +68,9 @@ rset_session_verify_later(rset_session *session, rset_err *err)
         return RSET_OK;
     free(session->verified);
     session->verified = calloc(f->sums.nblocks / 8 + 1, 1);
-    return session->verified != NULL ? RSET_OK
-                                     : rset_fail(err, RSET_NOMEM, "%s: no memory", session->path);
+    return session->verified != NULL
+               ? RSET_OK
+               : rset_fail(err, RSET_NOMEM, "%s: no memory", session->at.path);
 }
 
 /* The newest, or where that cannot be had, or verified, an older one. Not of files of ranks that have not come: they may have the
@@ -75,17 +78,18 @@ rset_session_verify_later(rset_session *session, rset_err *err)
 static rset_status
 recover_any(rset_session *session, rset_content content, rset_err *err)
 {
-    const bool falls = session->config.fallback && session->mode == RSET_OPEN_READ &&
+    const bool falls = session->config.fallback && session->how.mode == RSET_OPEN_READ &&
                        !rset_team_has_others(session->team);
-    rset_status st = recover(session, content, falls, err);
-    const bool  doubted = session->doubted && !session->config.required;
+    bool        doubted, ignored;
+    rset_status st = recover(session, content, falls, &doubted, err);
 
-    while (st == RSET_LOST && session->mode == RSET_OPEN_READ &&
+    while (st == RSET_LOST && session->how.mode == RSET_OPEN_READ &&
            !rset_team_has_others(session->team) &&
            (st = rset_session_fall_back(session, err)) == RSET_OK)
-        st = recover(session, content, falls, err);
-    if (st == RSET_LOST && doubted && (st = rset_session_rise_again(session, err)) == RSET_OK)
-        st = recover(session, content, false, err);
+        st = recover(session, content, falls, &ignored, err);
+    if (st == RSET_LOST && doubted && !session->config.required &&
+        (st = rset_session_rise_again(session, err)) == RSET_OK)
+        st = recover(session, content, false, &ignored, err);
     return st;
 }
 
@@ -94,13 +98,13 @@ rset_session_resolve_serial(rset_session *session, rset_content content, rset_er
 {
     rset_status st = recover_any(session, content, err);
 
-    if (st == RSET_OK && session->fallen > 0)
-        rset_session_say_fallen(session);
-    if (st == RSET_ABSENT && session->found == RSET_FOUND && !session->evidence.any) {
+    if (st == RSET_OK && session->older.back > 0)
+        rset_session_say_older(session);
+    if (st == RSET_ABSENT && session->how.found == RSET_FOUND && !session->at.evidence.any) {
         *err = RSET_ERR_NONE; /* never protected, as far as this process can see */
         return RSET_OK;
     }
-    if (st != RSET_OK || session->evidence.is_void || content != RSET_CONTENT_NONE)
+    if (st != RSET_OK || session->at.evidence.is_void || content != RSET_CONTENT_NONE)
         return st;
     return rset_session_verify_later(session, err);
 }
@@ -147,7 +151,7 @@ check_blocks(rset_session *session, const rset_lower *lower, size_t first, size_
         if (session->verified[b / 8] & bit)
             continue;
         if (buf == NULL && (buf = malloc((size_t)record(session)->sums.block)) == NULL)
-            return rset_fail(err, RSET_NOMEM, "%s: no memory to verify it", session->path);
+            return rset_fail(err, RSET_NOMEM, "%s: no memory to verify it", session->at.path);
         *good_out = is_good(session, lower, b, buf);
         if (!*good_out)
             break;
@@ -163,21 +167,22 @@ check_blocks(rset_session *session, const rset_lower *lower, size_t first, size_
 static rset_status
 repair(rset_session *session, const rset_lower *lower, rset_err *err)
 {
-    const uint64_t opened = rset_evidence_generation(&session->evidence);
+    const uint64_t opened = rset_evidence_generation(&session->at.evidence);
     rset_status    st = rset_session_survey(session, err);
+    bool           ignored;
 
     free(session->verified);
     session->verified = NULL;
     if (st == RSET_OK)
-        st = recover(session, RSET_CONTENT_ALL, false, err);
-    if (st == RSET_OK && rset_evidence_generation(&session->evidence) != opened)
+        st = recover(session, RSET_CONTENT_ALL, false, &ignored, err);
+    if (st == RSET_OK && rset_evidence_generation(&session->at.evidence) != opened)
         st = rset_fail(err, RSET_BUSY,
                        "%s: is damaged, and another process has committed it anew since it was "
                        "opened: close it, and open it again",
-                       session->path);
+                       session->at.path);
     if (st != RSET_OK)
         return st;
-    session->is = session->evidence.data;
+    session->is = session->at.evidence.data;
     st = lower->open(lower->handle, &session->is, err);
     if (st == RSET_OK)
         rset_session_note_opened(session);
@@ -194,7 +199,7 @@ rset_session_read(rset_session *session, unsigned long long off, unsigned long l
     size_t           last;
     bool             good = true;
 
-    if (session->verified == NULL || session->changed || len == 0)
+    if (session->verified == NULL || rset_session_is_changed(session) || len == 0)
         return RSET_OK;
     sums = &record(session)->sums;
     if (off >= sums->size)
@@ -204,6 +209,6 @@ rset_session_read(rset_session *session, unsigned long long off, unsigned long l
     st = check_blocks(session, lower, (size_t)(off / sums->block), last, &good, err);
     if (st == RSET_OK && !good)
         st = repair(session, lower, err);
-    rset_session_spent(session, &scope, false);
+    rset_session_spent(session, &scope);
     return st;
 }

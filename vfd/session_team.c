@@ -12,35 +12,25 @@
 static rset_status
 first_survey(rset_session *session, rset_err *err)
 {
-    rset_err    own = RSET_ERR_NONE;
-    rset_status st = rset_dir_open(session->dir_path, false, &session->dir, &own);
+    const rset_status st = rset_beside_open(&session->at, err);
 
-    session->names[0] = session->base;
-    session->paths[0] = session->path;
-    session->local = (rset_local){.dir = session->dir,
-                                  .prefix = session->prefix,
-                                  .nfiles = 1,
-                                  .names = session->names,
-                                  .paths = session->paths};
-    if (st == RSET_ABSENT)
-        return RSET_OK;
-    if (st != RSET_OK)
-        return rset_fail(err, st, "%s", own.text);
-    rset_dir_share(session->dir);
+    if (st != RSET_OK || session->at.local.dir == NULL)
+        return st;
+    rset_dir_share(session->at.local.dir);
     return rset_session_survey(session, err);
 }
 
 bool
 rset_session_has_foreign(const rset_session *session, rset_err *err)
 {
-    const rset_foreign *f = &session->evidence.foreign;
+    const rset_foreign *f = &session->at.evidence.foreign;
 
     if (f->n == 0)
         return false;
     (void)rset_fail(err, RSET_IO,
                     "%s/%s: made by user %u, %s: it is not used for %s and left where it is; "
                     "use a directory in which only you can make files",
-                    session->dir_path, f->name, (unsigned)f->uid, f->why, session->base);
+                    session->at.dir_path, f->name, (unsigned)f->uid, f->why, session->at.base);
     return true;
 }
 
@@ -57,10 +47,11 @@ wants_single(const rset_session *session)
 static bool
 is_ours_alone(const rset_session *session)
 {
-    const int  ranks = rset_evidence_ranks(&session->evidence);
-    const bool there = session->found == RSET_FOUND || session->mode == RSET_OPEN_CREATE;
+    const int  ranks = rset_evidence_ranks(&session->at.evidence);
+    const bool there = session->how.found == RSET_FOUND || session->how.mode == RSET_OPEN_CREATE;
 
-    return ranks == 1 || (ranks == 0 && !session->evidence.any && there && wants_single(session));
+    return ranks == 1 ||
+           (ranks == 0 && !session->at.evidence.any && there && wants_single(session));
 }
 
 void
@@ -78,12 +69,12 @@ static void
 find_root_team(rset_session *session)
 {
     const bool changes =
-        session->mode == RSET_OPEN_UPDATE &&
+        session->how.mode == RSET_OPEN_UPDATE &&
         (rset_session_is_ours(session) ||
-         (session->team == NULL && session->found == RSET_FOUND && rset_mpi_never()));
+         (session->team == NULL && session->how.found == RSET_FOUND && rset_mpi_never()));
 
     session->others = session->team;
-    if (session->mode == RSET_OPEN_CREATE || changes)
+    if (session->how.mode == RSET_OPEN_CREATE || changes)
         rset_session_be_alone(session);
 }
 
@@ -92,12 +83,12 @@ find_root_team(rset_session *session)
 static bool
 is_wanted_so(const rset_session *session)
 {
-    const rset_evidence *ev = &session->evidence;
+    const rset_evidence *ev = &session->at.evidence;
     uint64_t             when;
 
     return (session->config.keep_changed || rset_session_is_ours(session)) && ev->has_header &&
            !ev->is_void && !ev->undo.there && ev->next == 0 && !rset_session_readonly(session) &&
-           rset_times_differ(&session->local, &ev->header.infos[0], &when);
+           rset_times_differ(&session->at.local, &ev->header.infos[0], &when);
 }
 
 /* A failure to find that out is one to protect it, which is said at the close. A reader without MPI is mostly a tool: it
@@ -108,18 +99,19 @@ find_team(rset_session *session)
     bool one = false;
 
     (void)rset_team_find(&session->config, &session->team, &session->no_team);
-    if (session->root) {
+    if (rset_session_is_root(session)) {
         find_root_team(session);
         return;
     }
     if (session->team != NULL)
         one = session->team->ranks == 1 && wants_single(session);
     if (!one && (session->team != NULL || !rset_mpi_never() ||
-                 (session->mode == RSET_OPEN_READ && !is_wanted_so(session))))
+                 (session->how.mode == RSET_OPEN_READ && !is_wanted_so(session))))
         return;
     if (is_ours_alone(session))
         rset_session_be_alone(session);
-    else if (one && rset_evidence_ranks(&session->evidence) > 1) /* theirs, and they are not here */
+    else if (one &&
+             rset_evidence_ranks(&session->at.evidence) > 1) /* theirs, and they are not here */
         session->team = NULL;
 }
 
@@ -130,9 +122,9 @@ adopt_alone(rset_session *session)
 {
     rset_err ignored = RSET_ERR_NONE;
 
-    if (session->dir != NULL && !rset_session_readonly(session) && !session->root &&
-        rset_mpi_never())
-        (void)rset_adopt_alone(&session->local, &session->evidence, &ignored);
+    if (session->at.local.dir != NULL && !rset_session_readonly(session) &&
+        !rset_session_is_root(session) && rset_mpi_never())
+        (void)rset_adopt_alone(&session->at.local, &session->at.evidence, &ignored);
 }
 
 rset_status
@@ -160,7 +152,7 @@ has_room(const rset_team *team, const rset_config *config, const char *path)
 bool
 rset_session_has_room(const rset_session *session)
 {
-    return has_room(session->team, &session->config, session->base);
+    return has_room(session->team, &session->config, session->at.base);
 }
 
 /* True when the name is too long. */
@@ -187,20 +179,20 @@ could_be_alone(const rset_session *session)
 bool
 rset_session_is_of_others(const rset_session *session, rset_err *why)
 {
-    const int ranks = rset_evidence_ranks(&session->evidence);
+    const int ranks = rset_evidence_ranks(&session->at.evidence);
 
-    if (!could_be_alone(session) || !session->evidence.any || ranks == 1)
+    if (!could_be_alone(session) || !session->at.evidence.any || ranks == 1)
         return false;
     if (ranks > 1)
         rset_fail(why, RSET_PEER,
                   "%s: belongs to the files of %d ranks, and only all of them together can protect "
                   "it; open the files with all of them",
-                  session->path, ranks);
+                  session->at.path, ranks);
     else
         rset_fail(why, RSET_PEER,
                   "%s: it was protected before, and its redundancy file is missing, which said by "
                   "how many ranks; if it was this process's alone, remove it and create it anew",
-                  session->path);
+                  session->at.path);
     return true;
 }
 
@@ -212,12 +204,12 @@ cannot_without_mpi(const rset_session *session, rset_err *why, bool *quiet_out)
     bool     other = false;
 
     if (session->team != NULL)
-        return say_no_room(session->team, &session->config, session->path, why);
+        return say_no_room(session->team, &session->config, session->at.path, why);
     if (rset_session_is_of_others(session, &theirs)) {
         rset_fail(why, RSET_USAGE, "not protected: %s", theirs.text);
         return true;
     }
-    rset_fail(why, RSET_USAGE, "not protected: %s: this process %s", session->path,
+    rset_fail(why, RSET_USAGE, "not protected: %s: this process %s", session->at.path,
               rset_mpi_why_not(&other));
     *quiet_out = !other;
     return true;
@@ -241,7 +233,7 @@ rset_session_cannot_protect(const rset_config *config, const char *path, rset_er
         return team != NULL && say_no_room(team, config, path, why);
     if (rset_session_new(config, path, &session, &ignored) != RSET_OK)
         return false; /* so will the session of the file, which says why */
-    session->mode = RSET_OPEN_CREATE;
+    session->how.mode = RSET_OPEN_CREATE;
     (void)rset_session_look(session, &ignored);
     cannot = cannot_without_mpi(session, why, quiet_out);
     rset_session_free(session);

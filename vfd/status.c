@@ -45,7 +45,7 @@ why_changing(const char *path)
         return "it was closed, and waits for the others of its group to be closed (together=)";
     if (!rset_background_busy(path))
         return "it is open, and was created or changed; its close, or a commit, protects it";
-    return rset_open_has(path)
+    return rset_open_session(path) != NULL
                ? "it is open, and what was committed is being protected in the background"
                : "it was closed, and is being protected in the background";
 }
@@ -61,8 +61,8 @@ say_why(const looked *l, const rset_history *history, H5FD_redset_status_t *out)
     else if (disk[0] != '\0' && history->why[0] != '\0')
         disk = history->why;
     out->is_protected = disk[0] == '\0';
-    if (history->changing && history->unkept[0] != '\0')
-        snprintf(out->why, sizeof out->why, "%.200s; %.800s", disk, history->unkept);
+    if (history->changing && history->in_place[0] != '\0')
+        snprintf(out->why, sizeof out->why, "%.200s; %.800s", disk, history->in_place);
     else
         snprintf(out->why, sizeof out->why, "%s", disk);
 }
@@ -98,6 +98,8 @@ tell(const looked *l, const rset_history *history, H5FD_redset_status_t *out)
         snprintf(out->label, sizeof out->label, "%s", stamp->label != NULL ? stamp->label : "");
     }
     snprintf(out->opened_label, sizeof out->opened_label, "%s", history->opened.label);
+    snprintf(out->state, sizeof out->state, "%s",
+             rset_session_state_text(rset_open_session(l->at.path)));
     say_why(l, history, out);
 }
 

@@ -526,3 +526,31 @@ rset_team_layout(rset_team *team, const rset_config *config, rset_layout **layou
     *layout_out = &l->layout;
     return RSET_OK;
 }
+
+rset_status
+rset_team_protection(rset_team *team, const rset_config *config, bool all, char note[RSET_ERR_TEXT],
+                     rset_protect_args *out, rset_err *err)
+{
+    rset_layout *layout = NULL;
+    rset_status  st = rset_team_layout(team, config, &layout, err);
+    const char  *text;
+    bool         says;
+
+    if (st != RSET_OK)
+        return st;
+    says = team->comm->rank == 0 && note[0] == '\0' && !layout->told;
+    *out = (rset_protect_args){.world = team->comm,
+                               .set = &layout->set,
+                               .ranks = layout->ranks,
+                               .desc = layout->desc,
+                               .extra = true,
+                               .host = team->host};
+    if (all)
+        out->before = rset_layout_for_all(layout, err);
+    text = rset_layout_tell(layout); /* unless that was an error */
+    if (says && text[0] != '\0')
+        snprintf(note, RSET_ERR_TEXT, "%s", text);
+    else if (says)
+        out->storage = note;
+    return RSET_OK;
+}

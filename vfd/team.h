@@ -93,4 +93,10 @@ rset_status rset_team_gather(rset_team *team, const rset_config *config, rset_pr
 rset_status rset_team_layout(rset_team *team, const rset_config *config, rset_layout **layout_out,
                              rset_err *err);
 
+/* What protecting files of that division takes: *out without the files, their stamp and their generation. What all ranks are told of it,
+ * once for each division, is in note[] then, or will be when they are protected (out->storage), unless something else is. `all`:
+ * out->before is RSET_USAGE, with *err, where no set has room for some rank. As rset_team_layout. */
+rset_status rset_team_protection(rset_team *team, const rset_config *config, bool all,
+                                 char note[RSET_ERR_TEXT], rset_protect_args *out, rset_err *err);
+
 #endif

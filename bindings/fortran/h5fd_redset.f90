@@ -82,6 +82,7 @@ module h5fd_redset
         character(kind=c_char) :: label(H5FD_REDSET_LABEL_SIZE)
         integer(c_long_long) :: opened, opened_commits, opened_time
         character(kind=c_char) :: opened_label(H5FD_REDSET_LABEL_SIZE)
+        character(kind=c_char) :: state(32)
     end type
 
     ! One generation of a file.

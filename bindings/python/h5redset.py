@@ -127,6 +127,7 @@ class _Status(ctypes.Structure):
         ("opened_commits", _count),
         ("opened_time", _count),
         ("opened_label", _label),
+        ("state", ctypes.c_char * 32),
     ]
 
 

@@ -71,13 +71,16 @@ case_group(void)
 static void
 case_rename(void)
 {
-    hid_t a, b;
+    H5FD_redset_stats_t stats = {.size = sizeof stats};
+    hid_t               a, b;
 
     name_group();
     a = create(first);
     b = create(second);
     CHECK(H5Fclose(a) >= 0);
     CHECK(H5FDredset_rename(first, other) >= 0);
+    CHECK(H5FDredset_stats(NULL, &stats) >= 0 &&
+          stats.background == 0); /* the program has waited */
     CHECK(status(other).is_protected && !status(first).is_protected);
     CHECK(H5Fclose(b) >= 0);
     CHECK(H5FDredset_wait(second) >= 0 && status(second).is_protected);

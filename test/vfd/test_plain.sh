@@ -11,7 +11,7 @@ check 'protected' all job protect , keep
 check 'redundancy lies beside the first file of each rank' [ "$(ours | grep -c '/node[0-3]/restart.[0-3].bin.*xor.*redset$')" = 4 ]
 check 'recovered, with nothing lost: nothing is said' all job recover , says 0 rebuilt
 check 'all files of a rank are lost, with its directory' all lose 2 , job recover , same
-check 'that rank says so' says 1 '^redset: .*/restart.2.bin and 2 more: lost or damaged: rebuilt'
+check 'that rank says so' says 1 '^redset: .*/restart.2.bin and 2 more: were lost, and were rebuilt'
 check 'the attributes came back' [ "$(stat -c %Y "$work/kept/node2/log.2.bin")" = "$(stat -c %Y "$d/node2/log.2.bin")" ]
 check 'the empty file alone is lost' all rm "$d/node1/empty.1.bin" , job recover , same
 check 'a bit flipped in the second file' all flip "$d/node3/log.3.bin" 5 , job recover , same
@@ -56,7 +56,7 @@ moved_same() {
         for f in "$work/kept/node$r"/*.bin; do cmp "$f" "$d/node$(((r + 1) % 4))/${f##*/}" || return 1; done
     done
 }
-check 'ranks on other nodes get all their files' all job moved , moved_same , says 4 'lay on .*: moved here'
+check 'ranks on other nodes get all their files' all job moved , moved_same , says 4 'lay on .*, and were moved here'
 check 'they are not where they were' [ "$(find "$d" -name '*.bin' | wc -l)" = 12 ]
 check 'the same where the files of one are lost' all restore , lose 2 , mkdir "$d/node2" , job moved , moved_same
 check 'and the second file of another is: what was not sent is not removed' all restore , rm "$d/node1/empty.1.bin" , \

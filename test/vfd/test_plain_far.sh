@@ -12,7 +12,7 @@ check 'redundancy lies beside the first file, and nowhere else' all eval "[ \$(l
     eval "! find $d/node?/more -name '*redset*' | grep ."
 check 'recovered, with nothing lost: nothing is said' all job recover , says 0 rebuilt
 check 'a node is lost: each file comes back to its own directory' all lose 2 , job recover , same
-check 'that rank says so' says 1 '^redset: .*/restart.2.bin and 2 more: lost or damaged: rebuilt'
+check 'that rank says so' says 1 '^redset: .*/restart.2.bin and 2 more: were lost, and were rebuilt'
 check 'one directory is lost' all rm -r "$d/node1/more/log" , job recover , same
 check 'that of the redundancy is lost' all rm -r "$d/node1/first" , job recover , same , lose 3 , job recover , same
 check 'the empty file alone' all rm "$d/node0/more/empty/part.0.bin" , job recover , same
@@ -29,7 +29,7 @@ check 'it comes back' all job recover , same
 mv "$d/node1/more/log" "$d/node1/more/strewn"
 check 'a directory has another name now' all job strewn , cmp "$work/kept/node1/more/log/part.1.bin" "$d/node1/more/strewn/part.1.bin" , says 0 rebuilt
 rm -r "$d/node1/more/strewn"
-check 'and is lost under it: the path that is asked for counts' all job strewn , says 1 ' and 2 more: lost or damaged: rebuilt' , \
+check 'and is lost under it: the path that is asked for counts' all job strewn , says 1 ' and 2 more: were lost, and were rebuilt' , \
     cmp "$work/kept/node1/more/log/part.1.bin" "$d/node1/more/strewn/part.1.bin" , [ ! -e "$d/node1/more/log" ]
 restore
 check 'h5redset sees them' eval "$tool status $d | tail -n 1 | grep -x '1 checkpoint: 1 healthy'"

@@ -60,6 +60,8 @@ check 'the same, in another job' all new "$s" , damage , refused ranks "$s" read
 check 'not required' all new 'scheme=XOR' , lose 1 2 , starts 'required=no scheme=XOR' over 2 , aside 2 , said 'was put aside'
 check 'changed in place, atomic=no: it is not written over' all new "$s" , lose 1 2 , starts "$s atomic=no" over 2 , aside 2 , as_it_was 0 3 , back 1 , restore , ranks "$s" read 1
 check 'deleted: put aside as well' all new "$s" , lose 1 2 , starts "$s" delete 2 , aside 2 , as_it_was 0 3 , ranks "$s" read 2 , back 1 2 , restore , ranks "$s" read 1
+check 'deleted by a process alone: what protected it is put aside' all new "$s" , lose 1 2 , refused ranks "$s" readwrite 1 , \
+    env HDF5_DRIVER_CONFIG='scheme=XOR' "$bin/driver" delete "$d/data_0.h5" , aside 1
 check 'created only where nothing is (h5py, mode a): what is there stays as it is' all new "$s" , lose 1 2 , not starts "$s" append 2 , \
     cmp "$d/data_0.h5" "$work/kept/data_0.h5" , back 1 , back 2 , ranks "$s" read 1
 check 'by one rank only: the others have lost nothing' all new "$s" , lose 1 2 , not starts "timeout=5 $s" one 2 , back 1 2 , ranks 'scheme=XOR' take_up 1
