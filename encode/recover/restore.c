@@ -55,8 +55,8 @@ may_be_optimistic(const rset_recovery *r)
 {
     const uint64_t *n = r->all.count;
 
-    return (r->all.facts & (RSET_FACT_DAMAGED | RSET_FACT_CHANGED | RSET_FACT_ORPHANS |
-                            RSET_FACT_READONLY)) == 0 &&
+    return (r->all.facts & (RSET_FACT_DAMAGED | RSET_FACT_CHANGED | RSET_FACT_BARE |
+                            RSET_FACT_ORPHANS | RSET_FACT_READONLY)) == 0 &&
            n[RSET_STATE_CURRENT] + n[RSET_STATE_NOTHING] == r->all.ranks;
 }
 

@@ -301,15 +301,16 @@ static rset_status
 check_rereads(rset_repair *rep, rset_err *err)
 {
     const char *name = rset_local_name(rep->local);
-    rset_status st;
+    rset_status st = RSET_OK;
 
     if (rep->local->dir == NULL)
         return RSET_OK;
-    st = rset_reread_check(&rep->copied, read_bytes, rep, name, err);
     if (rep->optimistic) {
         rset_reread_expect(&rep->sources, RSET_REREAD_ALL,
                            rep->content == RSET_CONTENT_ALL ? RSET_REREAD_ALL : RSET_REREAD_FIRST);
         rset_reread_leave_out(&rep->sources, rep->data_out, rep->redundancy_out);
+    } else {
+        st = rset_reread_check(&rep->copied, read_bytes, rep, name, err);
     }
     return st == RSET_OK ? rset_reread_check(&rep->sources, read_bytes, rep, name, err) : st;
 }
