@@ -325,9 +325,16 @@ rebuild_one(job *j, const options *o, const family *f, const strings *search)
 {
     const int before = wait_refused(j);
     char     *key = family_key(f);
-    const int came = comes_whole(j, f) ? rebuild_parallel(j, o, f) : rebuild_some(j, f, o, search);
-    const int status = wait_settles(j, key, before) ? came : EXITS_WELL;
+    int       status = EXITS_WELL;
 
+    if (!comes_whole(j, f))
+        status = rebuild_some(j, f, o, search);
+    if (is_asked_whole(f) || j->size > 1) { /* of what is elsewhere that is said */
+        const int came = rebuild_parallel(j, o, f);
+
+        status = exits_worse(status, came);
+    }
+    status = wait_settles(j, key, before) ? status : EXITS_WELL;
     free(key);
     return status;
 }
