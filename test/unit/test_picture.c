@@ -5,6 +5,7 @@
 #include "job.h"
 #include "picture/picture.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -227,26 +228,38 @@ check_who_speaks(rset_answers *to, const rset_saying *of_key, size_t n)
     return rset_fail(to->err, RSET_LOST, "rank %d was asked", comm->rank);
 }
 
-/* A keeper's failure is that of all. */
+/* Each rank asks its own keeper, which is itself, and tells it two things. */
+static void
+speak(rset_records *said, const rset_comm *comm)
+{
+    rset_saying it = {.key = rset_key_of_rank(comm->rank), .asks = 1, .holding.by = 77};
+
+    rset_keepers_say(said, comm, &it);
+    it.asks = 0;
+    it.holding.rank = 1;
+    rset_keepers_say(said, comm, &it);
+    it.holding = (rset_holding){.rank = 2, .by = -1};
+    rset_keepers_say(said, comm, &it);
+}
+
+/* A keeper's failure is that of all where its answers are waited for, else its own. */
 static void
 speaker_body(rset_comm *comm, void *arg)
 {
+    const rset_keepers_question q = {
+        .world = comm, .host = "", .answer = check_who_speaks, .arg = comm};
     rset_records said = {.size = sizeof(rset_saying)};
-    rset_saying  it = {.key = rset_key_of_rank(comm->rank), .asks = 1, .holding.by = 77};
-    rset_err     err = RSET_ERR_NONE;
+    rset_err     all = RSET_ERR_NONE, own = RSET_ERR_NONE;
+    char         text[32];
 
     (void)arg;
-    rset_keepers_say(&said, comm, &it);
-    it.asks = 0;
-    it.holding.rank = 1;
-    rset_keepers_say(&said, comm, &it);
-    it.holding = (rset_holding){.rank = 2, .by = -1};
-    rset_keepers_say(&said, comm, &it);
-    CHECK(rset_keepers_ask(
-              &(rset_keepers_question){
-                  .world = comm, .host = "", .answer = check_who_speaks, .arg = comm},
-              RSET_OK, &said, &err) == RSET_LOST);
-    CHECK(said.n == 0 && strstr(err.text, "was asked") != NULL);
+    snprintf(text, sizeof text, "rank %d was asked", comm->rank);
+    speak(&said, comm);
+    CHECK(rset_keepers_ask(&q, RSET_OK, &said, &all) == RSET_LOST);
+    CHECK(said.n == 0 && strstr(all.text, "was asked") != NULL);
+    speak(&said, comm);
+    CHECK(rset_keepers_hear(&q, RSET_OK, &said, &own) == RSET_LOST);
+    CHECK(said.n == 0 && strcmp(own.text, text) == 0);
     rset_records_free(&said);
 }
 
