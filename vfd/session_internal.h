@@ -2,6 +2,7 @@
  *   session.c      the story                  session_commit.c    protected, closed or open
  *   session_create.c    where a file is created    session_protect.c   closed with the other ranks
  *   session_parallel.c  first used with them       session_serial.c    and without them
+ *   session_whole.c     opened as it is
  *   session_change.c    before it changes          session_meet.c      how they meet
  *   session_behind.c    committed in the background
  *   session_root.c      files of one rank     session_fallback.c  an older generation instead
@@ -336,6 +337,33 @@ rset_serial_args rset_session_serial_args(const rset_session *session, rset_evid
  * lost. Without them (they do not come), falls back to what this rank can see by itself. */
 rset_status rset_session_resolve_parallel(rset_session *session, rset_status own,
                                           const rset_lower *lower, rset_err *err);
+
+/* ---- session_whole.c: files of which nothing has to be recovered ---- */
+
+/* How much of it is verified at once. Alone there is nothing in the redundancy that could be left for later; what is to become the newest
+ * is verified in any case. Pure. */
+rset_content rset_session_content_wanted(const rset_session *session, bool reads);
+
+/* With verify=read: starts verifying each block when it is first read. RSET_NOMEM. Local. */
+rset_status rset_session_verify_when_read(rset_session *session, rset_err *err);
+
+/* The program has its data; its redundancy is verified while it goes on, or need not be. Local. */
+void rset_session_verify_behind(rset_session *session, const rset_outcome *outcome);
+
+/* Is it whole, by what is known before anything of it is read? `own`: this rank's failure so far. Local. */
+bool rset_session_seems_whole(const rset_session *session, rset_status own);
+
+/* All others do something else now, and all of this file is as it was protected: it is opened as if they had come, and closed with them.
+ * They open theirs only if it is of the same generation. False: it is not. Local. */
+bool rset_session_opens_by_itself(rset_session *session);
+
+/* Says with the proposal whether this rank's file is whole, and of which generation, as far as that can be told at once: a small file
+ * is read for it. `mine`: this rank's failure so far. Local. */
+void rset_session_say_whole(rset_session *session, const rset_err *mine, rset_proposal *p);
+/* Do all say so, by the merged proposal? The same on all ranks. Pure. */
+bool rset_session_are_all_whole(const rset_proposal *p);
+/* It is opened as it is; so much of its content was verified. Local. */
+void rset_session_take_whole(rset_session *session, rset_content content);
 
 /* ---- session_root.c: files of one rank ---- */
 

@@ -61,38 +61,6 @@ make_room(rset_session *session, char **made_out, rset_err *err)
     return st;
 }
 
-/* With verify=read. */
-static rset_status
-verify_when_read(rset_session *session, rset_err *err)
-{
-    if (session->config.verify != RSET_VERIFY_READ || session->at.evidence.is_void)
-        return RSET_OK;
-    return rset_session_verify_later(session, err);
-}
-
-/* Alone there is nothing in the redundancy that could be left for later. What is to become the newest is verified in any case. */
-static rset_content
-content_wanted(const rset_session *session, bool reads)
-{
-    if (session->older.back > 0 && !reads)
-        return RSET_CONTENT_ALL;
-    switch (session->config.verify) {
-    case RSET_VERIFY_OPEN: return session->team->alone ? RSET_CONTENT_ALL : RSET_CONTENT_DATA;
-    case RSET_VERIFY_ALL: return RSET_CONTENT_ALL;
-    default: return RSET_CONTENT_NONE;
-    }
-}
-
-/* The program has its data; its redundancy is verified while it goes on. */
-static void
-verify_behind(rset_session *session, const rset_outcome *outcome)
-{
-    if (outcome->unread && session->config.verify == RSET_VERIFY_OPEN)
-        rset_scrub_begin(session->at.dir_path, session->at.base, outcome->generation);
-    else
-        rset_scrub_forget(session->at.dir_path, session->at.base);
-}
-
 /* What is there now, and opened: the last that can fail on one rank alone. `verified`: what was verified or rebuilt; zeros:
  * whatever is there, after an older generation has become the newest. */
 static rset_status
@@ -107,7 +75,7 @@ begin_use(rset_session *session, const rset_identity *verified, const rset_lower
                        "%s: another process replaced it while it was opened; open it again",
                        session->at.path);
     if (st == RSET_OK)
-        st = verify_when_read(session, err);
+        st = rset_session_verify_when_read(session, err);
     return st == RSET_OK ? lower->open(lower->handle, &session->at.evidence.data, err) : st;
 }
 
@@ -207,7 +175,7 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
                                    .evidence = &session->at.evidence,
                                    .host = team->host,
                                    .before = before,
-                                   .content = content_wanted(session, a->reads),
+                                   .content = rset_session_content_wanted(session, a->reads),
                                    .readonly = rset_session_readonly(session),
                                    .reads = a->reads,
                                    .required = session->config.required,
@@ -234,7 +202,7 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
     args.watch = &rebuild.watch;
     args.use = session->older.back == 0 ? &use : NULL;
     if (before == RSET_OK)
-        args.before = verify_when_read(session, err);
+        args.before = rset_session_verify_when_read(session, err);
     session->at.evidence.distrusted =
         session->at.evidence.distrusted || rset_session_is_distrusted(session);
     st = rset_recover(&args, &outcome, err);
@@ -265,7 +233,7 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
                              : args.content == RSET_CONTENT_NONE ? RSET_CONTENT_IS_PROTECTED
                                                                  : RSET_CONTENT_IS_VERIFIED;
     rset_session_count_outcome(session, &outcome);
-    verify_behind(session, &outcome);
+    rset_session_verify_behind(session, &outcome);
     session->outcome.opened.did = rset_session_did(&outcome);
     if (outcome.in_use) {
         take_opened(session, &restored.sum);
@@ -354,96 +322,6 @@ recover_any(rset_session *session, const rset_agreed *a, rset_status before,
     return begin_use_together(session, &any, lower, err);
 }
 
-/* ---- by itself ---- */
-
-/* By what is known before anything of it is read. */
-static bool
-seems_whole(const rset_session *session, rset_status own)
-{
-    const rset_evidence *ev = &session->at.evidence;
-
-    return own == RSET_OK && session->how.found == RSET_FOUND && !rset_session_is_root(session) &&
-           ev->has_header && !ev->is_void && !ev->undo.there && ev->next_name == NULL &&
-           ev->nlost == 0 && !rset_session_is_older(session) &&
-           !rset_session_is_distrusted(session);
-}
-
-/* Is all of this file as it was protected, by what this rank sees? `content`: so much of it was verified then. */
-static bool
-is_whole(rset_session *session, rset_content content)
-{
-    const rset_team *team = session->team;
-    rset_err         ignored = RSET_ERR_NONE;
-
-    return rset_stands_alone(&session->at.local, &session->at.evidence, content, team->comm->rank,
-                             team->ranks) &&
-           verify_when_read(session, &ignored) == RSET_OK;
-}
-
-/* It is opened as it is. */
-static void
-take_whole(rset_session *session, rset_content content)
-{
-    const rset_outcome whole = {.protected_ = true,
-                                .unread = content != RSET_CONTENT_ALL,
-                                .generation = rset_evidence_generation(&session->at.evidence)};
-
-    session->basis.generation = whole.generation;
-    session->basis.content =
-        content != RSET_CONTENT_NONE ? RSET_CONTENT_IS_VERIFIED : RSET_CONTENT_IS_PROTECTED;
-    session->outcome.opened.did = rset_session_did(&whole);
-    rset_session_count_outcome(session, &whole);
-    verify_behind(session, &whole);
-}
-
-/* All do something else now, and all of this file is as it was protected: it is opened as if they had come, and closed with them. They
- * open theirs only if it is of the same generation. False: it is not. */
-static bool
-is_opened_by_itself(rset_session *session)
-{
-    const rset_content content = content_wanted(session, true);
-
-    if (!is_whole(session, content))
-        return false;
-    session->basis.company =
-        session->how.mode == RSET_OPEN_UPDATE ? RSET_COMPANY_ALL : RSET_COMPANY_NONE;
-    take_whole(session, content);
-    return true;
-}
-
-/* ---- all whole ----
- *
- * Mostly nothing is wrong. So a rank whose file is small looks at it before it meets the others, and says what it has found with the
- * proposal. Where all say that theirs are whole, of one generation, and verified as far as anyone wants, there is nothing to recover:
- * the table would say HEALTHY of them all. */
-
-/* What this rank says of its file. */
-static void
-say_whole(rset_session *session, const rset_err *mine, rset_proposal *p)
-{
-    const rset_evidence *ev = &session->at.evidence;
-    const rset_content   content = content_wanted(session, session->how.mode == RSET_OPEN_READ);
-    const bool           reads = content != RSET_CONTENT_NONE;
-
-    p->bits |= RSET_BIT_AMISS;
-    if (session->team->comm == NULL || !seems_whole(session, mine->status) || ev->orphans ||
-        (reads && rset_info_length(&ev->header.infos[0]) > RSET_VERIFY_NOW) ||
-        !is_whole(session, reads ? RSET_CONTENT_ALL : RSET_CONTENT_NONE))
-        return;
-    p->bits ^= RSET_BIT_AMISS | (reads ? RSET_BIT_VERIFIED : RSET_BIT_UNREAD);
-    p->least_base = p->most_base = rset_evidence_generation(ev);
-}
-
-/* What all say, each of its own. The same on all ranks. */
-static bool
-are_all_whole(const rset_proposal *p)
-{
-    const uint64_t content = p->bits & (RSET_BIT_VERIFIED | RSET_BIT_UNREAD);
-
-    return (p->bits & RSET_BIT_AMISS) == 0 && p->among == NULL && p->least_base == p->most_base &&
-           (content == RSET_BIT_VERIFIED || content == RSET_BIT_UNREAD);
-}
-
 /* ---- with the others ---- */
 
 /* *p says what this rank knows of its own file: `whole`, `needs_all`, `came`. */
@@ -460,7 +338,7 @@ meet_to_open(rset_session *session, const rset_err *mine, rset_proposal *p, rset
     p->needs_all = known.needs_all;
     p->came = known.came;
     p->step = session->how.mode == RSET_OPEN_UPDATE && !rset_session_is_root(session);
-    say_whole(session, mine, p);
+    rset_session_say_whole(session, mine, p);
     return rset_session_meet(session, p, a, why);
 }
 
@@ -475,7 +353,7 @@ meet_without(rset_session *session, rset_proposal *p, rset_agreed *a, rset_err *
 
     if (own->status == RSET_OK)
         own->status = rset_session_resolve_serial(
-            session, again ? content_wanted(session, true) : RSET_CONTENT_NONE, own);
+            session, again ? rset_session_content_wanted(session, true) : RSET_CONTENT_NONE, own);
     if (!again)
         return RSET_PEER;
     *why = RSET_ERR_NONE;
@@ -490,11 +368,11 @@ meet_others(rset_session *session, rset_proposal *p, rset_agreed *a, rset_err *m
 {
     rset_status st;
 
-    *p = (rset_proposal){.whole = seems_whole(session, mine->status),
+    *p = (rset_proposal){.whole = rset_session_seems_whole(session, mine->status),
                          .needs_all = session->how.found == RSET_MISSING};
     st = meet_to_open(session, mine, p, a, why);
     if (st == RSET_PEER && p->by_itself) {
-        if (is_opened_by_itself(session))
+        if (rset_session_opens_by_itself(session))
             return RSET_PEER;
         *why = RSET_ERR_NONE; /* it needs the others after all */
         *p = (rset_proposal){.needs_all = session->how.found == RSET_MISSING};
@@ -529,9 +407,9 @@ rset_session_resolve_parallel(rset_session *session, rset_status own, const rset
               (p.bits & RSET_BIT_WRITER) == 0; /* who opens a file of one rank counts no step */
     if ((p.bits & RSET_BIT_READER) == 0)       /* readers have nothing to say at close */
         session->basis.company = RSET_COMPANY_ALL;
-    if (are_all_whole(&p)) {
-        take_whole(session,
-                   (p.bits & RSET_BIT_VERIFIED) != 0 ? RSET_CONTENT_ALL : RSET_CONTENT_NONE);
+    if (rset_session_are_all_whole(&p)) {
+        rset_session_take_whole(session, (p.bits & RSET_BIT_VERIFIED) != 0 ? RSET_CONTENT_ALL
+                                                                           : RSET_CONTENT_NONE);
         return RSET_OK;
     }
     st = own == RSET_OK ? make_room(session, &made, err) : own;

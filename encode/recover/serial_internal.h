@@ -1,5 +1,6 @@
 /* serial_internal.h: what one process looks at where there are no others. Each of these uses those below it:
- *   serial.c  one process looks after one rank's files
+ *   serial.c  one process looks after one rank's files: what is done, in order
+ *   serial_report.c, serial_members.c, serial_tell.c  what it finds, the rebuild, what it says
  *   nearby.c  one look at what is within reach (picture/picture.h), and which generations of the file there are
  *   search.c  by what was found: whose file it is, and what the other members of its set have
  * Nobody else includes this. */
@@ -10,6 +11,7 @@
 #include "common/phases.h"
 #include "picture/picture.h"
 #include "recover.h"
+#include "set/rebuild.h"
 
 /* One member's files as far as they were found. */
 typedef struct rset_found_member {
@@ -40,6 +42,54 @@ typedef struct rset_search {
     int                rivals; /* other ranks of that generation whose file goes by the same name */
     rset_found_member *pieces; /* desc.members */
 } rset_search;
+
+enum {
+    RSET_SERIAL_TIMEOUT = 300
+}; /* s; as long does it wait for another process that repairs the same file */
+
+/* One process that looks after one rank's files. */
+typedef struct rset_serial {
+    rset_search      s;
+    rset_outcome    *out;
+    rset_standing    standing;
+    rset_policy      policy;
+    rset_report      mine;
+    rset_verified    verified; /* the own files, for that report */
+    rset_summary     all;      /* of this rank alone */
+    rset_coverage    coverage;
+    rset_decision    decision;
+    rset_err         why;              /* it is not covered */
+    rset_altered     altered;          /* as of a rset_repair */
+    rset_file       *held;             /* the repair lock; NULL: nobody holds it */
+    bool             no_room, cramped; /* as of a rset_repair: found, and what follows */
+    rset_serial_args ahead; /* in a dry run, what is looked at once its commit would be finished: */
+    rset_local       ahead_local;
+    char            *ahead_shadow;
+    char *renamed_from; /* prefix of another name that it had, under which it is recorded; owned */
+    bool  asked_name;   /* whether there is one */
+} rset_serial;
+
+/* ---- serial_report.c ---- */
+
+/* Looks at the own file, against the generation that counts: v->mine. RSET_IO, RSET_BUSY, RSET_NOMEM. Local. */
+rset_status rset_serial_report(rset_serial *v);
+
+/* What the table says of that and of v->coverage: v->decision. Pure. */
+void rset_serial_decide(rset_serial *v);
+
+/* Nothing records it under its name: perhaps under another one that it had, with just this content (v->renamed_from). Local. */
+bool rset_serial_was_renamed(rset_serial *v);
+
+/* ---- serial_members.c ---- */
+
+/* The members of the set look at what they have, and where the table says so the own file is restored from that. What came of each is in
+ * v->s.pieces. RSET_NOMEM. Local. */
+rset_status rset_serial_run_members(rset_serial *v);
+
+/* ---- serial_tell.c ---- */
+
+/* Fills in what is left of *v->out by what was decided, and says it; *v->s.err when it was refused: RSET_LOST, RSET_BUSY, RSET_ABSENT. Local. */
+rset_status rset_serial_conclude(rset_serial *v);
 
 /* ---- nearby.c ---- */
 

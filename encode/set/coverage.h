@@ -22,10 +22,31 @@ enum {
     RSET_LACKS_CHECK = 4 /* its data is there, but what was recorded of it is lost */
 };
 
-/* Plans to restore the whole of a set, or `data_only`: then lost redundancy files are not wanted any more in `health`, which
- * has an entry per member. `lacks`: of the flags above. *plan_out as rset_plan_make; NULL: it is only asked whether. RSET_LOST
- * when it cannot be had, *why says why; RSET_NOMEM. Local. */
-rset_status rset_cover(const rset_shape *shape, rset_health *health, unsigned lacks, bool data_only,
-                       rset_plan *plan_out, rset_err *why);
+/* What is known of one member's pieces, by whoever has looked at them: the set itself, or h5redset. */
+typedef struct rset_pieces_found {
+    bool known;    /* something records what its data should be */
+    bool compared; /* the data was compared with that: health->data is what is bad of it */
+    bool there; /* else: a data file is there, and nothing says that it is of another generation */
+    bool alike; /* and has the size that is recorded: it is taken for good */
+    bool
+        has; /* its own redundancy file, of the generation: health->payload is what is bad of that */
+    bool records; /* else: what it has to record is known */
+} rset_pieces_found;
+
+typedef struct rset_pieces_are {
+    bool damaged;    /* the data, where it was not compared: it is lost, or of another generation */
+    bool unverified; /* nobody knows what it should be */
+    unsigned lacks;  /* of the flags above */
+} rset_pieces_are;
+
+/* Completes `health` by what was not compared. RSET_NOMEM. Local. */
+rset_status rset_judge_pieces(const rset_pieces_found *found, rset_health *health,
+                              rset_pieces_are *out, rset_err *err);
+
+/* What of a generation can be had: the whole of a set, or its data. Lost redundancy files that cannot be had are not wanted any more in
+ * `health` then, which has an entry per member. `lacks`: of all members. *plan_out: how (rset_plan_make), to be freed; NULL: it is only
+ * asked whether. *why: why not all of it. RSET_NOMEM. Local. */
+rset_status rset_cover(const rset_shape *shape, rset_health *health, unsigned lacks,
+                       rset_plan *plan_out, rset_coverage *coverage_out, rset_err *why);
 
 #endif

@@ -254,23 +254,6 @@ is_contradicted(const rset_repair *rep)
            rep->evidence->mark != rep->generation;
 }
 
-/* Nothing to compare with, or nothing to compare. */
-static rset_status
-without_data(rset_repair *rep, bool known, rset_health *h, rset_err *err)
-{
-    bool        there = false;
-    rset_status st = look_for_files(rep, &there, err);
-
-    if (st == RSET_OK && !rset_ranges_add(&h->data, 0, UINT64_MAX))
-        st = rset_fail(err, RSET_NOMEM, "no memory");
-    if (!rep->writable)
-        return st;
-    rep->unverified = !known && there && !rep->evidence->placeholder && !is_contradicted(rep);
-    rep->damaged = !rep->unverified;
-    rep->flags |= rep->unverified ? RSET_LACKS_CHECK : known ? 0 : RSET_LACKS_DATA;
-    return st;
-}
-
 /* The old content of a file that was changed is what its undo journal leads back to; unless it is as recorded itself. */
 static rset_status
 look_back(rset_repair *rep, rset_health *h, bool *damaged, rset_err *err)
@@ -331,16 +314,12 @@ compare_data(rset_repair *rep, bool content, rset_health *h, bool *damaged_out, 
 static rset_status
 verify_data(rset_repair *rep, rset_health *h, rset_err *err)
 {
-    const bool  known = rep->header.infos[0].desc.scheme != NULL;
     const bool  recorded = rset_evidence_generation(rep->evidence) == rep->generation;
     const bool  content = rep->changed || !recorded || rep->content != RSET_CONTENT_NONE;
     bool        damaged = false;
-    rset_status st;
+    rset_status st =
+        compare_data(rep, content && (!rep->optimistic || rep->changed), h, &damaged, err);
 
-    h->want_data = rep->writable && known;
-    if (!known || rep->local->dir == NULL)
-        return without_data(rep, known, h, err);
-    st = compare_data(rep, content && (!rep->optimistic || rep->changed), h, &damaged, err);
     if (st == RSET_OK && damaged && rep->changed)
         st = look_back(rep, h, &damaged, err);
     rep->data_out = rep->damaged = damaged;
@@ -360,21 +339,51 @@ verify_payload(rset_repair *rep, rset_health *h, rset_err *err)
     return RSET_OK;
 }
 
+/* Is there a data file that nothing says is of another generation? Asked where there is nothing to compare with, or nothing to compare. */
+static rset_status
+look_without_record(const rset_repair *rep, bool *there_out, rset_err *err)
+{
+    const rset_status st = look_for_files(rep, there_out, err);
+
+    *there_out = *there_out && !rep->evidence->placeholder && !is_contradicted(rep);
+    return st;
+}
+
+/* What could not be compared. */
+static rset_status
+judge_own(rset_repair *rep, const rset_pieces_found *found, rset_health *h, rset_err *err)
+{
+    rset_pieces_are   are;
+    const rset_status st = rset_judge_pieces(found, h, &are, err);
+
+    if (!rep->writable)
+        return st;
+    rep->damaged = rep->damaged || are.damaged;
+    rep->unverified = are.unverified;
+    rep->flags |= are.lacks;
+    return st;
+}
+
 /* Own data and redundancy against the records. */
 static rset_status
 verify_own(rset_repair *rep, bool has, rset_err *err)
 {
-    rset_health *h = &rep->health[rep->set->rank];
-    rset_status  st = verify_data(rep, h, err);
+    rset_health      *h = &rep->health[rep->set->rank];
+    rset_pieces_found found = {.known = rep->header.infos[0].desc.scheme != NULL, .has = has};
+    rset_status       st;
 
-    h->want_payload = rep->writable;
-    if (!has && !rset_ranges_add(&h->payload, 0, UINT64_MAX))
-        return rset_fail(err, RSET_NOMEM, "no memory");
+    found.compared = found.known && rep->local->dir != NULL;
+    st = found.compared ? verify_data(rep, h, err) : look_without_record(rep, &found.there, err);
     if (st == RSET_OK && has)
         st = verify_payload(rep, h, err);
     rep->redundancy_out = !has || h->payload.n > 0;
-    if (rep->writable && (!rep->has_infos || (rep->cramped && rep->redundancy_out)))
+    found.records = rep->has_infos;
+    if (st == RSET_OK)
+        st = judge_own(rep, &found, h, err);
+    if (rep->writable && rep->redundancy_out && (!rep->has_infos || rep->cramped))
         rep->flags |= RSET_LACKS_PAYLOAD;
+    h->want_data = rep->writable && found.known;
+    h->want_payload = rep->writable;
     rep->desc_out = rep->writable && !rep->cramped && !rep->redundancy_out &&
                     !rset_evidence_described(rep->evidence);
     rep->bare = rep->redundancy_out || rep->desc_out;
@@ -477,20 +486,14 @@ rset_repair_plan(rset_repair *rep, rset_coverage *coverage_out, rset_err *err)
 {
     rset_err    why = RSET_ERR_NONE;
     char        losses[512];
-    rset_status st = rset_cover(&rep->shape, rep->health, rep->flags, false, &rep->plan, &why);
+    rset_status st =
+        rset_cover(&rep->shape, rep->health, rep->flags, &rep->plan, coverage_out, &why);
 
-    *coverage_out = RSET_COVERAGE_WHOLE;
-    if (st == RSET_LOST) {
-        why = RSET_ERR_NONE;
-        *coverage_out = RSET_COVERAGE_DATA;
-        rep->redundancy_out = false;
-        st = rset_cover(&rep->shape, rep->health, rep->flags, true, &rep->plan, &why);
-    }
-    if (st == RSET_OK && (rep->flags & RSET_LACKS_CHECK) != 0)
-        *coverage_out = RSET_COVERAGE_UNVERIFIED;
-    if (st != RSET_LOST)
-        return st == RSET_OK ? st : rset_fail(err, st, "%s", why.text);
-    *coverage_out = RSET_COVERAGE_NOT;
+    if (st != RSET_OK)
+        return rset_fail(err, st, "%s", why.text);
+    rep->redundancy_out = rep->redundancy_out && rep->health[rep->set->rank].want_payload;
+    if (*coverage_out != RSET_COVERAGE_NOT)
+        return RSET_OK;
     if (rep->set->size == 1 && rep->health[0].data.n > 0) {
         say_own_loss(rep);
         return RSET_OK;

@@ -69,7 +69,7 @@ never 'the process is never ended, nothing is printed below vfd/' \
 never 'nothing is printed below vfd/' '(^|[^[:alnum:]_])(v?f?printf|puts|fputs|perror|putchar) *\(' "${engine_c[@]}"
 # What becomes of files is decided in one function: recovery asks it, in parallel and serially, and h5redset does.
 decides='(^|[^[:alnum:]_])rset_decide *\('
-mapfile -t not_deciding < <(but '^encode/recover/(decide\.[ch]|rounds\.c|report\.c|restore\.c|serial\.c|own\.c)$|^tools/h5redset/judge\.c$' \
+mapfile -t not_deciding < <(but '^encode/recover/(decide\.[ch]|rounds\.c|report\.c|restore\.c|serial_report\.c|own\.c)$|^tools/h5redset/judge\.c$' \
     "${engine[@]}" vfd/*.[ch] tools/*/*.[ch])
 never 'only recovery and h5redset ask rset_decide' "$decides" "${not_deciding[@]}"
 mapfile -t not_knowing < <(but '^encode/recover/|^tools/h5redset/' "${engine[@]}" vfd/*.[ch] tools/*/*.[ch])

@@ -66,14 +66,6 @@ decide(family *f)
 /* ---- coverage ---- */
 
 static void
-all_bad(rset_ranges *ranges)
-{
-    rset_ranges_free(ranges);
-    if (!rset_ranges_add(ranges, 0, UINT64_MAX))
-        no_memory();
-}
-
-static void
 copy_ranges(const rset_ranges *from, rset_ranges *to)
 {
     for (size_t i = 0; i < from->n; i++)
@@ -89,58 +81,51 @@ is_compared(const member *m)
            (m->own || (m->seen->against != 0 && m->seen->against == m->known->desc.generation));
 }
 
-/* Without that a file is taken for what a neighbour records where it has that size. */
+/* What its redundancy file has to record is known of its left neighbours and itself. */
 static bool
-may_be_good(const member *m)
+is_recorded(const cat_set *s, int i)
 {
-    return m->report.state == RSET_STATE_UNKNOWN && m->known != NULL &&
-           m->seen->size == m->known->length;
-}
-
-static void
-look_at_data(member *m, rset_health *h, unsigned *flags)
-{
-    static const rset_altered by_nobody = {0};
-    const bool                has = is_compared(m);
-    bool                      damaged = true;
-
-    if (has) {
-        copy_ranges(&m->seen->data, &h->data);
-        damaged = m->seen->damaged || m->seen->data.n > 0;
-    } else if (m->known == NULL && m->report.state == RSET_STATE_UNKNOWN) {
-        m->report.facts |= RSET_FACT_UNVERIFIED;
-        *flags |= RSET_LACKS_CHECK;
-        damaged = false;
-    } else if (may_be_good(m)) {
-        damaged = false;
-    } else if (m->known == NULL) {
-        *flags |= RSET_LACKS_DATA;
-    }
-    if (!has && (damaged || m->known == NULL))
-        all_bad(&h->data);
-    h->want_data = m->known != NULL;
-    /* What was changed without an undo journal, as the user wanted it, is no damage of the disk's. */
-    if (damaged && (m->report.facts & RSET_FACT_IN_PLACE) == 0)
-        rset_classify_altered(has ? &m->seen->altered : &by_nobody, &m->report);
-}
-
-static void
-look_at_redundancy(const cat_set *s, int i, rset_health *h, unsigned *flags)
-{
-    member   *m = &s->members[i];
     const int left = s->desc.scheme->left(s->desc.parity), n = s->desc.members;
 
-    h->want_payload = true;
-    if (m->own && m->seen->trouble == NULL) {
-        copy_ranges(&m->seen->payload, &h->payload);
-        m->report.facts |= m->seen->payload.n > 0 || m->seen->undescribed ? RSET_FACT_BARE : 0;
-        return;
-    }
-    all_bad(&h->payload);
-    m->report.facts |= RSET_FACT_BARE;
     for (int d = 0; d <= left; d++)
         if (s->members[(i - d + n) % n].known == NULL)
-            *flags |= RSET_LACKS_PAYLOAD;
+            return false;
+    return true;
+}
+
+/* What was seen of a member; without a record of its content a file is taken for what a neighbour records where it has that size. */
+static void
+look_at_member(const cat_set *s, int i, rset_health *h, unsigned *flags)
+{
+    static const rset_altered by_nobody = {0};
+    member                   *m = &s->members[i];
+    const bool                unknown = m->report.state == RSET_STATE_UNKNOWN;
+    const rset_pieces_found   found = {.known = m->known != NULL,
+                                       .compared = is_compared(m),
+                                       .there = unknown,
+                                       .alike = unknown && m->known != NULL &&
+                                                m->seen->size == m->known->length,
+                                       .has = m->own && m->seen->trouble == NULL,
+                                       .records = is_recorded(s, i)};
+    rset_pieces_are           are;
+    rset_err                  ignored = RSET_ERR_NONE;
+
+    if (found.compared)
+        copy_ranges(&m->seen->data, &h->data);
+    if (found.has)
+        copy_ranges(&m->seen->payload, &h->payload);
+    h->want_data = found.known;
+    h->want_payload = true;
+    if (rset_judge_pieces(&found, h, &are, &ignored) != RSET_OK)
+        no_memory();
+    *flags |= are.lacks;
+    m->report.facts |= are.unverified ? RSET_FACT_UNVERIFIED : 0;
+    m->report.facts |= h->payload.n > 0 || m->seen->undescribed ? RSET_FACT_BARE : 0;
+    if (found.compared)
+        are.damaged = m->seen->damaged || m->seen->data.n > 0;
+    /* What was changed without an undo journal, as the user wanted it, is no damage of the disk's. */
+    if (are.damaged && (m->report.facts & RSET_FACT_IN_PLACE) == 0)
+        rset_classify_altered(found.compared ? &m->seen->altered : &by_nobody, &m->report);
 }
 
 static rset_coverage
@@ -152,16 +137,11 @@ plan_set(cat_set *s, rset_health *health, uint64_t *length, unsigned flags)
                               .length = length,
                               .chunk = s->chunk};
     rset_err         why = RSET_ERR_NONE;
-    rset_coverage    coverage = RSET_COVERAGE_WHOLE;
+    rset_coverage    coverage;
 
-    if (rset_cover(&shape, health, flags, false, NULL, &why) != RSET_OK) {
-        snprintf(s->why, sizeof s->why, "%.250s", why.text);
-        coverage = rset_cover(&shape, health, flags, true, NULL, NULL) == RSET_OK
-                       ? RSET_COVERAGE_DATA
-                       : RSET_COVERAGE_NOT;
-    }
-    if (coverage != RSET_COVERAGE_NOT && (flags & RSET_LACKS_CHECK) != 0)
-        coverage = RSET_COVERAGE_UNVERIFIED;
+    if (rset_cover(&shape, health, flags, NULL, &coverage, &why) != RSET_OK)
+        no_memory();
+    snprintf(s->why, sizeof s->why, "%.250s", why.text);
     return coverage;
 }
 
@@ -177,8 +157,7 @@ cover(cat_set *s)
         member *m = &s->members[i];
 
         length[i] = m->known != NULL ? m->known->length : UINT64_MAX;
-        look_at_data(m, &health[i], &flags);
-        look_at_redundancy(s, i, &health[i], &flags);
+        look_at_member(s, i, &health[i], &flags);
     }
     s->coverage = plan_set(s, health, length, flags);
     for (size_t i = 0; i < n; i++)
