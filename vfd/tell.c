@@ -10,15 +10,17 @@ rset_tell_was_done(const rset_outcome *outcome)
 }
 
 /* What became of this rank's own files, "" if nothing. They may have been moved and then rolled back. */
-static void
-say_what_was_done(const rset_outcome *outcome, const char *was, char own[96])
+static const char *
+what_was_done(const rset_outcome *outcome, bool several)
 {
-    own[0] = '\0';
-    if (rset_tell_was_done(outcome) && rset_outcome_action(outcome) == RSET_ACTION_UNDO)
-        snprintf(own, 96, "%s rolled back to what was protected last", was);
-    else if (rset_tell_was_done(outcome))
-        snprintf(own, 96, "%s %s, and %s rebuilt", was,
-                 rset_outcome_was_lost(outcome) ? "lost" : "damaged", was);
+    if (!rset_tell_was_done(outcome))
+        return "";
+    if (rset_outcome_action(outcome) == RSET_ACTION_UNDO)
+        return several ? "were rolled back to what was protected last"
+                       : "was rolled back to what was protected last";
+    if (rset_outcome_was_lost(outcome))
+        return several ? "were lost, and were rebuilt" : "was lost, and was rebuilt";
+    return several ? "were damaged, and were rebuilt" : "was damaged, and was rebuilt";
 }
 
 /* Of files that another program had changed: when, and where that lies now. False: they were not. */
@@ -58,28 +60,31 @@ rset_tell_outcome(const rset_tell_of *of, const rset_outcome *outcome, bool agai
                   char note[RSET_ERR_TEXT])
 {
     const rset_comm *comm = of->team->comm;
-    const char      *was = of->several ? "were" : "was", *it = of->several ? "they" : "it";
+    const char      *own = what_was_done(outcome, of->several);
     const bool       first = comm->rank == 0;
-    char             own[96], then[112] = "", where[RSET_HOST_NAME + 32];
+    char             then[112] = "", where[RSET_HOST_NAME + 32];
 
-    say_what_was_done(outcome, was, own);
     snprintf(where, sizeof where, "rank %d on %s", rset_comm_world(comm, comm->rank),
              of->team->host);
     if (own[0] != '\0')
-        snprintf(then, sizeof then, "; %s %s", it, own);
+        snprintf(then, sizeof then, "; %s %s", of->several ? "they" : "it", own);
     if (tell_changed(of, outcome, where, note))
         return;
     if (first && again && own[0] == '\0')
         tell_of_all(of, outcome, again, note);
     else if (outcome->moved_from[0] != '\0' && outcome->copied)
-        snprintf(note, RSET_ERR_TEXT, "%s: %s copied here from %s%s", of->files, was,
-                 outcome->moved_from, then);
+        snprintf(note, RSET_ERR_TEXT,
+                 of->several ? "%s: were copied here from %s%s" : "%s: was copied here from %s%s",
+                 of->files, outcome->moved_from, then);
     else if (outcome->moved_from[0] != '\0')
-        snprintf(note, RSET_ERR_TEXT, "%s: lay on %s, and %s moved here%s", of->files,
-                 outcome->moved_from, was, then);
+        snprintf(note, RSET_ERR_TEXT,
+                 of->several ? "%s: lay on %s, and were moved here%s"
+                             : "%s: lay on %s, and was moved here%s",
+                 of->files, outcome->moved_from, then);
     else if (own[0] != '\0' && outcome->was_on[0] != '\0')
-        snprintf(note, RSET_ERR_TEXT, "%s: %s; %s %s on %s (%s)", of->files, own, it, was,
-                 outcome->was_on, where);
+        snprintf(note, RSET_ERR_TEXT,
+                 of->several ? "%s: %s; they were on %s (%s)" : "%s: %s; it was on %s (%s)",
+                 of->files, own, outcome->was_on, where);
     else if (own[0] != '\0')
         snprintf(note, RSET_ERR_TEXT, "%s: %s (%s)", of->files, own, where);
     else if (first || outcome->torn)
