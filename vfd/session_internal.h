@@ -253,10 +253,12 @@ enum {
     RSET_BIT_EXTERNAL = 8192, /* it has raw data in files that nobody protects (external.h) */
     RSET_BIT_AMISS =
         1
-        << 14, /* to open: this rank does not say that its file is whole; else it is, of the generation that is the
-                                 proposal's base, and: */
-    RSET_BIT_VERIFIED = 1 << 15, /* all of its content was verified */
-    RSET_BIT_UNREAD = 1 << 16    /* none was, as this rank wants it */
+        << 14, /* to open: this rank does not say that its file is whole; else it is, by its size at least, of the generation that is
+                    the proposal's base; and so much of it is to be verified: */
+    RSET_BIT_WANTS_NONE = 1 << 15,
+    RSET_BIT_WANTS_DATA = 1 << 16,
+    RSET_BIT_WANTS_ALL = 1 << 17,
+    RSET_BIT_UNREAD = 1 << 18 /* which was not done yet */
 };
 
 /* What to do about files that are not one per rank; ends every such message. */
@@ -280,6 +282,7 @@ enum {
 typedef struct rset_agreed {
     uint64_t most, nonce; /* newest generation of any rank; a random number */
     bool     reads;       /* to open: no rank opens its file to change it */
+    bool     alike; /* all files are whole by their sizes, of one generation (RSET_ALL_ALIKE) */
     bool
         fallback; /* and all want an older generation where the newest cannot be had, or verified */
     bool only_some; /* have come, and only some have such a file, as was known before */
@@ -360,8 +363,13 @@ bool rset_session_opens_by_itself(rset_session *session);
 /* Says with the proposal whether this rank's file is whole, and of which generation, as far as that can be told at once: a small file
  * is read for it. `mine`: this rank's failure so far. Local. */
 void rset_session_say_whole(rset_session *session, const rset_err *mine, rset_proposal *p);
-/* Do all say so, by the merged proposal? The same on all ranks. Pure. */
-bool rset_session_are_all_whole(const rset_proposal *p);
+/* What all say, by the merged proposal. The same on all ranks. Pure. */
+typedef enum rset_session_all {
+    RSET_ALL_DIFFER, /* what counts has to be found out */
+    RSET_ALL_ALIKE, /* they are whole by their sizes, of one generation; the content has to be verified */
+    RSET_ALL_WHOLE /* they are whole, of one generation, and as much was verified as all want */
+} rset_session_all;
+rset_session_all rset_session_what_all_say(const rset_proposal *p);
 /* It is opened as it is; so much of its content was verified. Local. */
 void rset_session_take_whole(rset_session *session, rset_content content);
 

@@ -178,6 +178,7 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
                                    .content = rset_session_content_wanted(session, a->reads),
                                    .readonly = rset_session_readonly(session),
                                    .reads = a->reads,
+                                   .alike = a->alike && session->older.back == 0,
                                    .required = session->config.required,
                                    .fallback = a->fallback,
                                    .keep_changed = session->config.keep_changed,
@@ -287,7 +288,7 @@ recover_doubted(rset_session *session, const rset_agreed *a, const rset_lower *l
     had         ignored;
     rset_status st = rset_session_rise_again(session, err);
 
-    newest.fallback = false;
+    newest.fallback = newest.alike = false;
     return recover_one(session, &newest, st, lower, &ignored, err);
 }
 
@@ -407,11 +408,12 @@ rset_session_resolve_parallel(rset_session *session, rset_status own, const rset
               (p.bits & RSET_BIT_WRITER) == 0; /* who opens a file of one rank counts no step */
     if ((p.bits & RSET_BIT_READER) == 0)       /* readers have nothing to say at close */
         session->basis.company = RSET_COMPANY_ALL;
-    if (rset_session_are_all_whole(&p)) {
-        rset_session_take_whole(session, (p.bits & RSET_BIT_VERIFIED) != 0 ? RSET_CONTENT_ALL
-                                                                           : RSET_CONTENT_NONE);
+    if (rset_session_what_all_say(&p) == RSET_ALL_WHOLE) {
+        rset_session_take_whole(session, (p.bits & RSET_BIT_WANTS_NONE) != 0 ? RSET_CONTENT_NONE
+                                                                             : RSET_CONTENT_ALL);
         return RSET_OK;
     }
+    a.alike = rset_session_what_all_say(&p) == RSET_ALL_ALIKE;
     st = own == RSET_OK ? make_room(session, &made, err) : own;
     st = recover_any(session, &a, st, lower, err);
     if (made != NULL && st != RSET_OK) {

@@ -86,9 +86,21 @@ rset_session_opens_by_itself(rset_session *session)
 
 /* ---- all whole ----
  *
- * Mostly nothing is wrong. So a rank whose file is small looks at it before it meets the others, and says what it has found with the
- * proposal. Where all say that theirs are whole, of one generation, and verified as far as anyone wants, there is nothing to recover:
- * the table would say HEALTHY of them all. */
+ * Mostly nothing is wrong. So a rank looks at its file before it meets the others, at a small one with its content, and says what it has
+ * found with the proposal. Where all say that theirs are whole, of one generation, and want as much verified, nobody asks what counts.
+ * Where all of that has been verified there is nothing to recover at all: the table would say HEALTHY of them together. */
+
+enum { WANTS = RSET_BIT_WANTS_NONE | RSET_BIT_WANTS_DATA | RSET_BIT_WANTS_ALL };
+
+static uint64_t
+wants(rset_content content)
+{
+    switch (content) {
+    case RSET_CONTENT_NONE: return RSET_BIT_WANTS_NONE;
+    case RSET_CONTENT_DATA: return RSET_BIT_WANTS_DATA;
+    default: return RSET_BIT_WANTS_ALL;
+    }
+}
 
 void
 rset_session_say_whole(rset_session *session, const rset_err *mine, rset_proposal *p)
@@ -96,22 +108,28 @@ rset_session_say_whole(rset_session *session, const rset_err *mine, rset_proposa
     const rset_evidence *ev = &session->at.evidence;
     const rset_content   content =
         rset_session_content_wanted(session, session->how.mode == RSET_OPEN_READ);
-    const bool reads = content != RSET_CONTENT_NONE;
+    bool small, reads;
 
     p->bits |= RSET_BIT_AMISS;
     if (session->team->comm == NULL || !rset_session_seems_whole(session, mine->status) ||
-        ev->orphans || (reads && rset_info_length(&ev->header.infos[0]) > RSET_VERIFY_NOW) ||
-        !is_whole(session, reads ? RSET_CONTENT_ALL : RSET_CONTENT_NONE))
+        ev->orphans)
         return;
-    p->bits ^= RSET_BIT_AMISS | (reads ? RSET_BIT_VERIFIED : RSET_BIT_UNREAD);
+    small = rset_info_length(&ev->header.infos[0]) <= RSET_VERIFY_NOW;
+    reads = content != RSET_CONTENT_NONE;
+    if (!is_whole(session, reads && small ? RSET_CONTENT_ALL : RSET_CONTENT_NONE))
+        return;
+    p->bits ^= RSET_BIT_AMISS;
+    p->bits |= wants(content) | (reads && !small ? RSET_BIT_UNREAD : 0);
     p->least_base = p->most_base = rset_evidence_generation(ev);
 }
 
-bool
-rset_session_are_all_whole(const rset_proposal *p)
+rset_session_all
+rset_session_what_all_say(const rset_proposal *p)
 {
-    const uint64_t content = p->bits & (RSET_BIT_VERIFIED | RSET_BIT_UNREAD);
+    const uint64_t content = p->bits & WANTS;
 
-    return (p->bits & RSET_BIT_AMISS) == 0 && p->among == NULL && p->least_base == p->most_base &&
-           (content == RSET_BIT_VERIFIED || content == RSET_BIT_UNREAD);
+    if ((p->bits & RSET_BIT_AMISS) != 0 || p->among != NULL || p->least_base != p->most_base ||
+        (content & (content - 1)) != 0)
+        return RSET_ALL_DIFFER;
+    return (p->bits & RSET_BIT_UNREAD) != 0 ? RSET_ALL_ALIKE : RSET_ALL_WHOLE;
 }

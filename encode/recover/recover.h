@@ -87,7 +87,10 @@ typedef struct rset_recover_args {
     rset_content      content;  /* what is verified; each rank verifies the most that any wants */
     bool              readonly; /* nothing may be written, on no rank: damage is refused */
     bool              reads;    /* no rank opens its file to change it; the same on all */
-    bool              required; /* rather an error than files that may not be what was protected */
+    bool
+         alike; /* all ranks have said that their files are whole by what rset_stands_alone sees of them without a look at
+                                   the content, of one generation, and want as much verified: nobody asks what counts; the same on all */
+    bool required; /* rather an error than files that may not be what was protected */
     bool fallback; /* rather an older generation, which the caller asks for next; the same on all */
     bool
         undelete; /* files that were deleted come back, as far as what protects them goes; the same on all */

@@ -192,6 +192,12 @@ bool rset_recovery_may_be(const rset_holding *opened, const rset_holding *member
  * set then goes to the rank of that set's number, with its host in `by`. RSET_LOST, RSET_NOMEM. */
 rset_status rset_recovery_fit(rset_answers *to, const rset_saying *said, size_t n);
 
+/* ---- report.c: in the place of a census ---- */
+
+/* All ranks have said that their files are alike: what counts is what this rank's evidence says, and all report on their content. Collective,
+ * with this rank's failure so far. */
+rset_status rset_recovery_take_alike(rset_recovery *r, rset_status own);
+
 /* ---- restore.c ---- */
 
 /* What of the generation can be had: r->coverage, and this rank's facts. Collective; changes nothing. */

@@ -308,6 +308,24 @@ rset_recovery_take_census(rset_recovery *r, rset_status own)
 }
 
 rset_status
+rset_recovery_take_alike(rset_recovery *r, rset_status own)
+{
+    const rset_recover_args *a = r->args;
+    rset_status              st = own;
+
+    r->census = rset_take_census(a->evidence);
+    r->content = a->content;
+    rset_recovery_choose(r);
+    if (st == RSET_OK)
+        st = look_at_own(r);
+    if (st == RSET_OK && (r->mine.facts & RSET_FACT_UNREAD) != 0)
+        st = verify_own(r, r->content);
+    st = rset_recovery_sum_up(r, st);
+    r->reported = st == RSET_OK;
+    return st;
+}
+
+rset_status
 rset_recovery_report(rset_recovery *r)
 {
     const bool reported = r->reported;

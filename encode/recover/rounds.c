@@ -323,8 +323,9 @@ rset_recovery_doubt(rset_recovery *r, rset_status st, bool *again_out)
 rset_status
 rset_recovery_go(rset_recovery *r, rset_status before)
 {
-    rset_status st = rset_recovery_take_census(r, before);
-    bool        again = true;
+    rset_status st =
+        r->args->alike ? rset_recovery_take_alike(r, before) : rset_recovery_take_census(r, before);
+    bool again = true;
 
     for (int round = 0; st == RSET_OK && again; round++) {
         bool once_more;

@@ -8,9 +8,9 @@ set -euo pipefail
 mkdir "$d"
 said=$work/said
 
-run() { # SETTINGS [PROGRAM]
+run() { # SETTINGS [PROGRAM [BYTES]]
     HDF5_DRIVER=redset timeout -s KILL 180 "$mpiexec" -np 16 "$REDSET_SOURCE_DIR/test/vfd/grouped.sh" abcdefghijklmnop \
-        "scheme=XOR required=yes timeout=60 $1" "${2:-$bin/messages}" "$d" 40000 >"$said" 2>"$log" || { cat "$said" "$log"; return 1; }
+        "scheme=XOR required=yes timeout=60 $1" "${2:-$bin/messages}" "$d" "${3:-40000}" >"$said" 2>"$log" || { cat "$said" "$log"; return 1; }
     cat "$said"
 }
 # every second rank takes its file by its size
@@ -32,6 +32,8 @@ check 'an open after a loss, and its close' at_most change_lost 40
 check 'an open after a loss, to read' at_most read_lost 40
 check 'without a look at the content' run 'verify=size'
 check 'an open of what is whole, to read' at_most read 1.875
+check 'larger files, which are verified once all are known to be alike' run '' "$bin/messages" 100000
+check 'one step more' all at_most read 3.75 , at_most change 5.625
 check 'ranks that want different things verified' run '' "$work/mixed"
 check 'they agree on the most that any wants' all at_most read 5.625 , not at_most read 1.875
 finish
