@@ -24,8 +24,8 @@ cluster_up 5 1
 export HANG_STRUCK=$CLUSTER_DIR/struck
 
 # run OPERATION STEP N HOW RANK: its status says little, a rank was killed. With the detector on, one run in
-# ten crashes in MPI_Init (Open MPI 5.0.7, also programs without redset): fails when it did not come to the
-# death.
+# ten crashes in MPI_Init (Open MPI 5.0.7, also programs without redset), on a busy machine more, three in a row
+# were seen: fails when it did not come to the death.
 run() {
     local k
     for k in 0 1 2 3 4; do cluster_lose_node "$k"; done
@@ -36,13 +36,13 @@ run() {
 
 # try OPERATION STEP N HOW RANK: the other four must come to a good end (where nobody dies, all five)
 try() {
-    local log=$CLUSTER_DIR/log left=4
+    local log=$CLUSTER_DIR/log left=4 start
     [ "$1" != revoke ] || left=5
     [[ -z $only || "$*" =~ $only ]] || return 0
     ncases=$((ncases + 1))
     CLUSTER_MPI_FLAGS='--with-ft ulfm'
     [ "$4" != stop ] || CLUSTER_MPI_FLAGS+=' --mca mpi_ft_detector true --mca mpi_ft_detector_thread true'
-    run "$@" || run "$@" || run "$@" || true
+    for ((start = 0; start < 10; start++)); do if run "$@"; then break; fi; done
     if [ "$(grep -c '^rank [0-4]: 0 failures' "$log")" = "$left" ]; then
         printf '  ok      %s: error after %s s; %s\n' "$*" "$(sed -n 's/^rank .* error after \([0-9.]*\) s.*/\1/p' "$log" |
             sort -n | tail -n 1)" "$(sed -n 's/^with the spare: \([A-Za-z]*\).*/opened with the spare: \1/p' "$log")"
