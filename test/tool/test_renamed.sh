@@ -56,6 +56,12 @@ check 'rebuild does as well' all gives 0 "$tool" rebuild set , says 'final.0001.
 
 begin
 renamed tmp final 0 1 2 3
+rm set/n1/tmp.* set/n2/tmp.*
+check 'that of two, so that nobody records one file: what protects the others gets their names' all gives 1 "$tool" rebuild set , \
+    says 'what was recorded of the file of rank 1 is lost' , none tmp
+
+begin
+renamed tmp final 0 1 2 3
 rm set/n1/tmp.*
 check 'the redundancy of one is lost: its file is there' all gives 1 "$tool" status set , says 'final.0001.bin +redundancy missing' , \
     gives 0 "$tool" rebuild set , holds set/n% final 0 1 2 3 , healthy

@@ -347,10 +347,11 @@ rebuild_is_whole_by_size(const family *f)
 bool
 rebuild_has_work(const family *f)
 {
-    if (f->renamed)
-        return !f->partly && f->decision.verdict != RSET_VERDICT_REFUSE &&
-               f->decision.protection == RSET_PROTECTION_VALID;
-    return f->decision.verdict == RSET_VERDICT_RESTORE;
+    if (f->renamed && f->partly)
+        return false;
+    return f->decision.verdict == RSET_VERDICT_RESTORE ||
+           (f->renamed && f->decision.verdict == RSET_VERDICT_KEEP &&
+            f->decision.protection == RSET_PROTECTION_VALID);
 }
 
 static void
