@@ -175,7 +175,7 @@ uint64_t rset_evidence_generation(const rset_evidence *ev);
 /* Is there a shadow file of this generation? */
 bool rset_evidence_has_shadow(const rset_evidence *ev, uint64_t generation);
 
-/* Its name, NULL where there is none; owned. RSET_NOMEM. */
+/* The name of the shadow file of this generation: a new string, NULL where there is none. RSET_NOMEM. */
 rset_status rset_evidence_shadow_name(const rset_evidence *ev, const char *prefix,
                                       uint64_t generation, char **out, rset_err *err);
 
@@ -297,8 +297,8 @@ rset_status rset_verify_covered(const rset_local *local, const rset_evidence *ev
 rset_status rset_verify_payload(const rset_local *local, const rset_evidence *ev, bool content,
                                 rset_ranges *bad_out, rset_err *err);
 
-/* What was found when this rank's files were compared with their own header: whoever looks at them again reads nothing twice. Zeroed:
- * nothing was compared. */
+/* A rank that has compared its files with their own header keeps what it found here, so that nobody reads them twice. Zeroed: nothing was
+ * compared. */
 typedef struct rset_verified {
     bool        data, payload; /* its content was */
     bool        damaged;       /* the data, as above */

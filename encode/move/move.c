@@ -42,7 +42,7 @@ make_room(rset_move *m)
 
 /* ---- who takes what ---- */
 
-/* Of several files that have one name the one that this rank wrote, in that directory. */
+/* The file that a taker means: several may have its name, and one of them lies in that directory and was written by that rank. */
 static const rset_located *
 located_of(const rset_move *m, const rset_holding *what)
 {

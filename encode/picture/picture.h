@@ -116,7 +116,7 @@ void rset_keepers_say(rset_records *said, const rset_comm *world, const rset_say
 /* How many of these sayings ask: they are the first of their key. Pure. */
 size_t rset_keepers_askers(const rset_saying *of_key, size_t n);
 
-/* What a keeper answers. */
+/* A keeper puts its answers here. */
 typedef struct rset_answers {
     void        *arg;  /* as of the question */
     rset_records out;  /* rset_saying, each to whom it concerns (rset_records_add) */

@@ -17,8 +17,8 @@ typedef struct hosts {
     int            me, ranks; /* as many as wrote the files */
     rset_holding   opened;    /* what this rank opens */
     bool           hosts;     /* this rank hosts a member */
-    /* What is known of the rank of this number, and of the members of the set of this number (owned; NULL: there is none). `by` of each
-     * is its host, -1: nobody yet. */
+    /* This rank keeps the rank of its own number, and the members of the set of that number (owned; NULL: there is no such set). `by` of
+     * each is its host, -1: nobody yet. */
     rset_holding  kept;
     rset_holding *members;
     int          *ranks_of_set; /* room for the ranks of this one's set, `room` of them; owned */
@@ -51,7 +51,7 @@ has_record(const rset_recovery *r)
 /* Nothing is known of any member. */
 static const rset_holding unknown = {.rank = -1, .set = -1, .member = -1, .left = -1, .by = -1};
 
-/* What this rank opens: the name, and the path under which that was protected, in whatever generation. */
+/* This rank opens a file of that name, which was protected under that path, in whatever generation. */
 static rset_holding
 own_opening(const rset_recovery *r)
 {
@@ -66,7 +66,7 @@ own_opening(const rset_recovery *r)
     return own;
 }
 
-/* What this rank's header records of a member, by the name that was recorded. */
+/* This rank's header records info k: of that member, by the name that was recorded. */
 static rset_holding
 recorded(const rset_recovery *r, int k)
 {
@@ -133,7 +133,7 @@ tell_keepers(const hosts *h, rset_records *said)
 
 /* ---- who keeps a rank ---- */
 
-/* What a rank says of the one that this rank keeps. */
+/* A rank has said this of the one that this rank keeps. */
 static rset_status
 note_record(hosts *h, const rset_holding *one)
 {
@@ -323,7 +323,7 @@ put_together(const rset_records *parts, int room, int *ranks, int *n_out)
     return true;
 }
 
-/* What a rank that keeps a set has sent was checked there. Others may wait for this rank in its set from now on: who cannot join it
+/* The keeper of the set has checked what it sent. Others may wait for this rank in its set from now on, so a rank that cannot join it
  * revokes. */
 static rset_status
 join_set(hosts *h, const rset_records *parts)
@@ -351,7 +351,7 @@ join_set(hosts *h, const rset_records *parts)
     return RSET_OK;
 }
 
-/* So many members may its set have: as many as its header or its keeper says, or where rank 0 has fitted it in, any number. */
+/* This rank's set has as many members as its header or its keeper says, or, where rank 0 has fitted the rank in, any number. */
 static rset_status
 make_room(hosts *h, bool fitted)
 {
@@ -443,7 +443,7 @@ form_sets(hosts *h, rset_status own)
 
 /* ---- the whole ---- */
 
-/* What this rank knows of the division, to be added up with the next reports. */
+/* This rank notes what it knows of the division into sets. It is added up with the next reports. */
 static void
 note_division(const hosts *h)
 {

@@ -136,7 +136,7 @@ find_members(const rset_recovery *r, leftovers *left)
     return RSET_OK;
 }
 
-/* Of a member whose place nobody recorded all is lost that could be sent or written; any rank without a place may have
+/* A place that nobody recorded is that of a member of which all is lost that could be sent or written. Any rank without a place may have
  * it. */
 static rset_status
 fill_places(const rset_recovery *r, leftovers *left)
