@@ -135,6 +135,16 @@ rset_status rset_survey_ahead(rset_dir *dir, const char *prefix, const char *dat
                               uint64_t generation, rset_evidence *out, rset_err *err);
 void        rset_evidence_free(rset_evidence *ev);
 
+/* Drops the checksums of content: who compares none needs no memory for them. */
+void rset_evidence_forget_sums(rset_evidence *ev);
+
+/* What of it others can ask for, as bytes for another process of this program, in a new block that is freed with free(): not the names
+ * of its files, nor which generations are kept or were put aside. RSET_NOMEM. */
+rset_status rset_evidence_pack(const rset_evidence *ev, uint8_t **block_out, size_t *len_out,
+                               rset_err *err);
+/* Such a block as it came from one. False, and *out is zero: it is none, or there is no memory. */
+bool rset_evidence_unpack(const void *block, size_t len, rset_evidence *out);
+
 /* Generations: the upper 24 bits count commits of a file, the lower 40 are random; 0 is "written
  * without our keys". Is a newer than b? */
 enum { RSET_GENERATION_RANDOM_BITS = 40 };

@@ -47,7 +47,9 @@ member_path(const member *m)
 {
     if (m->seen != NULL)
         return sighting_path(m->seen);
-    return must_copy(m->belongs != NULL ? m->belongs : m->known != NULL ? m->known->path : "?");
+    return must_copy(m->belongs != NULL ? m->belongs
+                     : m->known != NULL ? recorded_path(m->known)
+                                        : "?");
 }
 
 const char *
@@ -58,7 +60,7 @@ member_name(const member *m)
     if (m->belongs != NULL)
         return rset_path_base(m->belongs);
     if (m->known != NULL)
-        return rset_path_base(m->known->path);
+        return rset_path_base(recorded_path(m->known));
     return m->seen != NULL ? m->seen->name : NULL;
 }
 
@@ -173,8 +175,8 @@ static bool
 is_outdated(const catalog *c, const family *f)
 {
     for (size_t i = 0; i < c->sightings->n; i++)
-        if (c->group_of[i] == f->first && c->sightings->at[i].nrecorded > 0 && c->taken[i] == 0 &&
-            (!c->sightings->at[i].ahead || f->standing.counts == 0))
+        if (c->group_of[i] == f->first && sighting_records(&c->sightings->at[i])->ninfos > 0 &&
+            c->taken[i] == 0 && (!c->sightings->at[i].ahead || f->standing.counts == 0))
             return false;
     return true;
 }
@@ -333,8 +335,8 @@ find_strays(catalog *c)
         const sighting *s = &c->sightings->at[i];
         const bool      sign = s->said.any || s->said.undo.there || s->said.undo.rotten;
 
-        if (s->asked && (sign || s->trouble != NULL) && s->nrecorded == 0 && !s->ahead &&
-            c->taken[i] == 0)
+        if (s->asked && (sign || s->trouble != NULL) && sighting_records(s)->ninfos == 0 &&
+            !s->ahead && c->taken[i] == 0)
             judge_stray(s, c->undelete, &c->strays[c->nstrays++]);
     }
 }

@@ -54,9 +54,9 @@ extern const verdict_look verdict_looks[];
 
 /* The files of one rank. */
 typedef struct member {
-    int             rank;  /* -1: nobody knows */
-    const recorded *known; /* what is recorded of it; NULL: nothing that can be reached */
-    const sighting *seen;  /* its files, where they were found; NULL: nowhere */
+    int              rank;  /* -1: nobody knows */
+    const rset_info *known; /* what is recorded of it; NULL: nothing that can be reached */
+    const sighting  *seen;  /* its files, where they were found; NULL: nowhere */
     char         *
         belongs; /* where it belongs since the others were renamed: a path; NULL: where it is recorded; owned */
     bool        own;   /* `seen` has its redundancy file, of the generation that counts */

@@ -62,7 +62,7 @@ bytes_to_rebuild(const scavenge *s)
         const item *it = &s->items[i];
 
         if (it->by == s->j->rank && !it->done && it->m != NULL && it->m->known != NULL)
-            total += work_for_member(it->set, it->m) + it->m->known->length;
+            total += work_for_member(it->set, it->m) + rset_info_length(it->m->known);
     }
     return total;
 }
@@ -210,7 +210,7 @@ foresee(const scavenge *s, item *it)
         it->out.how = HOW_AS_IS;
     else if (state == STATE_COMMITTING)
         it->out.how = HOW_FINISHED;
-    else if (state == STATE_CHANGED && it->seen->keeps_old)
+    else if (state == STATE_CHANGED && sighting_keeps_old(it->seen))
         it->out.how = HOW_ROLLED_BACK;
     else if (state == STATE_HEALTHY || state == STATE_RENAMED || state == STATE_BARE ||
              may_be_found(s, it))
@@ -227,7 +227,7 @@ foresee_target(const scavenge *s, item *it)
 {
     char        *path = scavenge_path(s, it->name);
     const size_t size =
-        it->m != NULL && it->m->known != NULL ? it->m->known->length : it->seen->size;
+        it->m != NULL && it->m->known != NULL ? rset_info_length(it->m->known) : it->seen->size;
     struct stat sb;
 
     if (lstat(path, &sb) == 0 && !s->o->force) {

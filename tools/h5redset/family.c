@@ -12,9 +12,7 @@
 static void
 take_census(family *f, const sighting *s)
 {
-    rset_info     info;
-    rset_evidence ev = sighting_evidence(s, &info);
-    rset_census   one = rset_take_census(&ev);
+    const rset_census one = rset_take_census(&s->said);
 
     rset_census_merge(&f->census, &one);
 }
@@ -121,18 +119,19 @@ counts_more(const sighting *s, const sighting *than)
 static void
 enter(family *f, const sighting *s)
 {
-    cat_set *set = set_of(f, &s->recorded[0].desc);
+    const rset_header *h = sighting_records(s);
+    cat_set           *set = set_of(f, &h->infos[0].desc);
 
     if (set == NULL)
         return;
     if (s->when > set->when)
         set->when = s->when;
-    set->chunk = s->chunk;
-    for (int i = 0; i < s->ngroup && i < set->desc.members; i++)
-        set->members[i].rank = s->group[i];
-    for (int i = 0; i < s->nrecorded; i++) {
-        const recorded *r = &s->recorded[i];
-        member         *m;
+    set->chunk = h->chunk;
+    for (int i = 0; h->group != NULL && i < h->infos[0].desc.members && i < set->desc.members; i++)
+        set->members[i].rank = h->group[i];
+    for (int i = 0; i < h->ninfos; i++) {
+        const rset_info *r = &h->infos[i];
+        member          *m;
 
         if (r->desc.generation == f->generation)
             set->stamp = &r->stamp;
@@ -157,8 +156,9 @@ enter_all(const catalog *c, family *f)
         for (size_t i = 0; i < c->sightings->n; i++) {
             const sighting *s = &c->sightings->at[i];
 
-            if (c->group_of[i] == f->first && s->ahead == (ahead == 1) && s->nrecorded > 0 &&
-                s->recorded[0].desc.generation == f->generation)
+            if (c->group_of[i] == f->first && s->ahead == (ahead == 1) &&
+                sighting_records(s)->ninfos > 0 &&
+                sighting_records(s)->infos[0].desc.generation == f->generation)
                 enter(f, s);
         }
 }
@@ -183,7 +183,7 @@ take(catalog *c, const family *f, member *m, const sighting *s)
 static const char *
 place_of_lost(const member *m)
 {
-    return m->belongs != NULL ? m->belongs : m->known->path;
+    return m->belongs != NULL ? m->belongs : recorded_path(m->known);
 }
 
 /* A data file under that path with no redundancy file of its own. Where several nodes have one, or
@@ -218,12 +218,13 @@ find_bare(const catalog *c, const family *f, const cat_set *set, const member *l
 static bool
 is_other_self(const catalog *c, const family *f, const member *m, size_t at)
 {
-    const sighting *s = &c->sightings->at[at];
-    char           *path;
-    bool            same;
+    const sighting  *s = &c->sightings->at[at];
+    const rset_info *own = s->said.header.infos;
+    char            *path;
+    bool             same;
 
-    if (s->owner != f->owner || s->nrecorded == 0 || s->ahead || c->taken[at] != 0 ||
-        s->recorded[0].desc.rank != m->rank || s->recorded[0].desc.generation == f->generation)
+    if (s->owner != f->owner || own == NULL || s->ahead || c->taken[at] != 0 ||
+        own->desc.rank != m->rank || own->desc.generation == f->generation)
         return false;
     if (c->group_of[at] == f->first)
         return true;
@@ -233,7 +234,8 @@ is_other_self(const catalog *c, const family *f, const member *m, size_t at)
     if (m->known == NULL)
         return false;
     path = sighting_path(s);
-    same = strcmp(path, m->known->path) == 0 || strcmp(s->recorded[0].path, m->known->path) == 0;
+    same = strcmp(path, recorded_path(m->known)) == 0 ||
+           strcmp(recorded_path(own), recorded_path(m->known)) == 0;
     free(path);
     return same;
 }
@@ -244,7 +246,7 @@ is_kin(const catalog *c, const family *f, const member *m, size_t at)
 {
     const sighting *s = &c->sightings->at[at];
 
-    return c->group_of[at] == f->first && s->nrecorded == 0 && !s->ahead && c->taken[at] == 0 &&
+    return c->group_of[at] == f->first && !s->said.has_header && !s->ahead && c->taken[at] == 0 &&
            s->said.has_desc && s->said.desc.rank == m->rank;
 }
 
@@ -264,7 +266,7 @@ is_unnamed(const catalog *c, const family *f, size_t at)
 {
     const sighting *s = &c->sightings->at[at];
 
-    return c->group_of[at] == f->first && s->there && s->nrecorded == 0 && s->said.next == 0 &&
+    return c->group_of[at] == f->first && s->there && !s->said.has_header && s->said.next == 0 &&
            s->trouble == NULL && !s->ahead && c->taken[at] == 0;
 }
 
@@ -293,8 +295,9 @@ family_may_have(const catalog *c, const family *f, const member *m)
     for (size_t i = 0; i < c->sightings->n; i++) {
         const sighting *s = &c->sightings->at[i];
 
-        if (s->owner == f->owner && s->nrecorded == 0 && !s->gone && c->taken[i] == 0 &&
-            (m->known != NULL ? strcmp(s->name, rset_path_base(m->known->path)) == 0
+        if (s->owner == f->owner && sighting_records(s)->ninfos == 0 && !s->gone &&
+            c->taken[i] == 0 &&
+            (m->known != NULL ? strcmp(s->name, rset_path_base(recorded_path(m->known))) == 0
                               : c->group_of[i] == f->first))
             return true;
     }

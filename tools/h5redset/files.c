@@ -6,50 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Two slashes end a path; in one they say no more than a single one. */
-#define END "//"
-
-static char *
-without_doubled_slashes(const char *path)
-{
-    char  *copy = must_copy(path);
-    size_t n = 0;
-
-    for (const char *c = path; *c != '\0'; c++)
-        if (*c != '/' || (n > 0 ? copy[n - 1] != '/' : true))
-            copy[n++] = *c;
-    while (n > 1 && copy[n - 1] == '/')
-        n--;
-    copy[n] = '\0';
-    return copy;
-}
-
-char *
-paths_of_others(const rset_info *info)
-{
-    char *paths = must_copy("");
-
-    for (int i = 1; i < info->nfiles; i++) {
-        char *path = without_doubled_slashes(info->files[i].path);
-        char *more = must_print("%s%s" END, paths, path);
-
-        free(path);
-        free(paths);
-        paths = more;
-    }
-    return paths;
-}
-
-int
-count_others(const char *others)
-{
-    int n = 0;
-
-    for (const char *c = others; c != NULL && (c = strstr(c, END)) != NULL; c += sizeof END - 1)
-        n++;
-    return n;
-}
-
 /* The names that its own header records. */
 static void
 take_recorded(files *f, const rset_info *info)
@@ -67,20 +23,15 @@ take_recorded(files *f, const rset_info *info)
 static void
 take_asked(files *f, const files_place *at)
 {
-    const char *next = at->others;
-
-    f->n = 1 + count_others(at->others);
+    f->n = at->known != NULL && at->known->nfiles > 1 ? at->known->nfiles : 1;
     f->names = must_alloc((size_t)f->n * sizeof *f->names);
     f->paths = must_alloc((size_t)f->n * sizeof *f->paths);
     f->names[0] = must_copy(at->name);
     f->paths[0] = at->path != NULL ? must_copy(at->path)
                                    : must_print("%s/%s", rset_dir_path(f->dir), at->name);
     for (int i = 1; i < f->n; i++) {
-        const char *end = strstr(next, END);
-
-        f->paths[i] = must_print("%.*s", (int)(end - next), next);
-        f->names[i] = must_copy(rset_path_base(f->paths[i]));
-        next = end + sizeof END - 1;
+        f->names[i] = must_copy(rset_path_base(at->known->files[i].path));
+        f->paths[i] = must_copy(at->known->files[i].path);
     }
 }
 

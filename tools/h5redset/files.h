@@ -24,21 +24,18 @@ typedef struct files {
 
 /* Where a rank's files are, or are to come: data file `name` in directory `dir`. `prefix`: with it its redundancy files'
  * names begin (NULL or "": name and a dot). Where its redundancy file does not say: `path`, under which it is recorded (NULL: that
- * is dir/name), and `others`, the paths of the rank's other data files (NULL: none; as recorded.others). `create`: the directory is made if it is missing. `within`:
+ * is dir/name), and `known`, what another one records of the rank's data files after the first (NULL: there are none). `create`: the directory is made if it is missing. `within`:
  * the directory has to be in or below one of these, or the file to be one of them, and the directories of the other files, which a
  * header names, in or below one, whatever links lead there; with `make` they are made. NULL: nothing is going to be written. `may_lack`:
  * a directory that is missing has nothing, which is no failure. */
 typedef struct files_place {
-    const char    *dir, *name, *prefix, *path, *others;
-    bool           create, make, may_lack;
-    const strings *within;
+    const char      *dir, *name, *prefix, *path;
+    const rset_info *known;
+    bool             create, make, may_lack;
+    const strings   *within;
 } files_place;
 
 files_place place_of(const sighting *s); /* borrows its strings */
-
-/* Those of a header, as recorded.others: a new string; and how many there are in one. */
-char *paths_of_others(const rset_info *info);
-int   count_others(const char *others);
 
 /* ---- far.c ---- */
 

@@ -30,11 +30,11 @@ foreign_code(const rset_desc *d)
 static int
 codes_of(const sighting *s, uint64_t *out)
 {
-    int n = 0;
+    const rset_info *own = sighting_records(s)->infos;
+    int              n = 0;
 
-    if (s->nrecorded > 0)
-        out[n++] = s->recorded[0].desc.generation != 0 ? s->recorded[0].desc.generation
-                                                       : foreign_code(&s->recorded[0].desc);
+    if (own != NULL)
+        out[n++] = own->desc.generation != 0 ? own->desc.generation : foreign_code(&own->desc);
     if (s->said.next != 0)
         out[n++] = s->said.next;
     if (s->said.mark != 0)
@@ -100,14 +100,15 @@ groups_find(const sightings *list)
     size_t  n = 0;
 
     for (size_t i = 0; i < list->n; i++) {
-        const sighting *s = &list->at[i];
-        const uint64_t  kind = kind_of(s);
-        uint64_t        codes[CODES_MAX];
-        const int       count = codes_of(s, codes);
+        const sighting  *s = &list->at[i];
+        const rset_info *own = sighting_records(s)->infos;
+        const uint64_t   kind = kind_of(s);
+        uint64_t         codes[CODES_MAX];
+        const int        count = codes_of(s, codes);
 
         parent[i] = i;
         for (int k = 0; k < count; k++)
-            all[n++] = (naming){s->owner, codes[k], kind, s->together, i};
+            all[n++] = (naming){s->owner, codes[k], kind, own != NULL && own->together != NULL, i};
     }
     qsort(all, n, sizeof *all, by_code);
     for (size_t i = 0, end; i < n; i = end) {

@@ -115,7 +115,7 @@ hosted_assign(hosting *p, rset_err *err)
                                  "files, and one on a new node for those that are lost",
                                  r, m->seen != NULL ? m->seen->host : "lost",
                                  m->seen != NULL ? ":" : ", ",
-                                 m->seen != NULL ? m->seen->name : m->known->path);
+                                 m->seen != NULL ? m->seen->name : recorded_path(m->known));
         }
     return RSET_OK;
 }
@@ -126,17 +126,17 @@ hosted_open(const hosting *p, int r, files *f, rset_err *err)
     const member     *m = p->hosted[r].member;
     char             *path = member_path(m);
     char             *dir = dir_of(path);
-    const files_place at = {.dir = dir,
-                            .name = rset_path_base(path),
-                            .prefix =
-                                m->own && (p->dry || !m->seen->renamed) ? m->seen->prefix : NULL,
-                            .path = m->known != NULL && !p->f->renamed ? m->known->path : NULL,
-                            .others = m->known != NULL ? m->known->others : NULL,
-                            .create = m->seen == NULL && !p->dry,
-                            .make = p->o->command == COMMAND_REBUILD && !p->dry,
-                            .may_lack = p->dry,
-                            .within = &p->o->paths};
-    rset_status       st;
+    const files_place at = {
+        .dir = dir,
+        .name = rset_path_base(path),
+        .prefix = m->own && (p->dry || !m->seen->renamed) ? m->seen->prefix : NULL,
+        .path = m->known != NULL && !p->f->renamed ? recorded_path(m->known) : NULL,
+        .known = m->known,
+        .create = m->seen == NULL && !p->dry,
+        .make = p->o->command == COMMAND_REBUILD && !p->dry,
+        .may_lack = p->dry,
+        .within = &p->o->paths};
+    rset_status st;
 
     if (m->seen == NULL && !m->asked)
         st = rset_fail(err, RSET_USAGE,

@@ -17,27 +17,25 @@ add_compared(const sighting *s, rset_report *report)
         report->facts |= RSET_FACT_DAMAGED;
     else if (s->damaged || s->data.n > 0)
         rset_classify_altered(&s->altered, report);
-    if (s->payload.n > 0 || s->undescribed || s->trouble != NULL)
+    if (s->payload.n > 0 || sighting_is_undescribed(s) || s->trouble != NULL)
         report->facts |= RSET_FACT_BARE;
 }
 
 static rset_report
 report_of(const member *m, const rset_standing *standing)
 {
-    const sighting *s = m->seen;
-    rset_looked     looked = {.rank = m->rank, .gone = true};
-    rset_info       info;
-    rset_evidence   ev = {0};
-    rset_report     report;
+    const sighting            *s = m->seen;
+    rset_looked                looked = {.rank = m->rank, .gone = true};
+    static const rset_evidence nothing = {0};
+    rset_report                report;
 
     if (s != NULL) {
         looked.there = s->there && !s->said.placeholder;
         looked.gone = s->gone;
         looked.size = s->size;
         looked.renamed = s->renamed;
-        ev = sighting_evidence(s, &info);
     }
-    report = rset_classify(&ev, standing, &looked);
+    report = rset_classify(s != NULL ? &s->said : &nothing, standing, &looked);
     report.facts &= ~(unsigned)RSET_FACT_UNREAD;
     if (report.state == RSET_STATE_CURRENT && s != NULL)
         add_compared(s, &report);
@@ -104,7 +102,7 @@ look_at_member(const cat_set *s, int i, rset_health *h, unsigned *flags)
                                        .compared = is_compared(m),
                                        .there = unknown,
                                        .alike = unknown && m->known != NULL &&
-                                                m->seen->size == m->known->length,
+                                                m->seen->size == rset_info_length(m->known),
                                        .has = m->own && m->seen->trouble == NULL,
                                        .records = is_recorded(s, i)};
     rset_pieces_are           are;
@@ -120,7 +118,7 @@ look_at_member(const cat_set *s, int i, rset_health *h, unsigned *flags)
         no_memory();
     *flags |= are.lacks;
     m->report.facts |= are.unverified ? RSET_FACT_UNVERIFIED : 0;
-    m->report.facts |= h->payload.n > 0 || m->seen->undescribed ? RSET_FACT_BARE : 0;
+    m->report.facts |= h->payload.n > 0 || sighting_is_undescribed(m->seen) ? RSET_FACT_BARE : 0;
     if (found.compared)
         are.damaged = m->seen->damaged || m->seen->data.n > 0;
     /* What was changed without an undo journal, as the user wanted it, is no damage of the disk's. */
@@ -156,7 +154,7 @@ cover(cat_set *s)
     for (int i = 0; i < s->desc.members; i++) {
         member *m = &s->members[i];
 
-        length[i] = m->known != NULL ? m->known->length : UINT64_MAX;
+        length[i] = m->known != NULL ? rset_info_length(m->known) : UINT64_MAX;
         look_at_member(s, i, &health[i], &flags);
     }
     s->coverage = plan_set(s, health, length, flags);

@@ -62,8 +62,8 @@ static void
 add_member(heap *h, listed *g, const member *m, uint64_t owner)
 {
     if (m->known != NULL) {
-        g->size += m->known->length;
-        add_key(h, owner, must_copy(m->known->path), h->n - 1);
+        g->size += rset_info_length(m->known);
+        add_key(h, owner, must_copy(recorded_path(m->known)), h->n - 1);
     } else if (m->seen != NULL) {
         g->size += m->seen->size;
     }

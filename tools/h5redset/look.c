@@ -142,7 +142,8 @@ look_at_both(const sighting *place, const struct stat *sb, sightings *out)
     bool         doubt;
 
     look_at(add(out, place, sb, place->prefix, place->name), false);
-    doubt = out->at[at].said.next != 0 && out->at[at].said.next != out->at[at].header.generation;
+    doubt = out->at[at].said.next != 0 &&
+            out->at[at].said.next != rset_evidence_generation(&out->at[at].said);
     if (doubt) {
         sighting *s = add(out, place, sb, place->prefix, place->name);
 

@@ -119,9 +119,10 @@ static void
 add_recorded(spots *list, const sightings *seen, size_t from)
 {
     for (size_t i = from; i < seen->n; i++)
-        for (int r = 0; r < seen->at[i].nrecorded; r++) {
-            const char *path = seen->at[i].recorded[r].path, *base = rset_path_base(path);
-            char       *dir;
+        for (int r = 0; r < sighting_records(&seen->at[i])->ninfos; r++) {
+            const char *path = recorded_path(&sighting_records(&seen->at[i])->infos[r]),
+                       *base = rset_path_base(path);
+            char *dir;
 
             if (path[0] != '/' || base <= path + 1)
                 continue;
@@ -237,7 +238,7 @@ look_closely(sightings *list, bool show)
     uint64_t total = 0;
 
     for (size_t i = 0; i < list->n; i++)
-        if (list->at[i].nrecorded > 0)
+        if (sighting_records(&list->at[i])->ninfos > 0)
             total += list->at[i].size + list->at[i].redundancy_size;
     progress_begin(show, "verifying", total);
     for (size_t i = 0, next; i < list->n; i = next) {
@@ -247,7 +248,7 @@ look_closely(sightings *list, bool show)
         if (owner_become(his.at[0].owner, &err) != RSET_OK)
             continue; /* then nothing was seen of his */
         for (size_t k = 0; k < his.n; k++)
-            if (his.at[k].nrecorded > 0)
+            if (sighting_records(&his.at[k])->ninfos > 0)
                 look_at(&his.at[k], true);
         look_at_unrecorded(&his);
         owner_return();

@@ -7,46 +7,32 @@
 #include <sys/stat.h>
 
 /* Recorded is the name that the file had when it was the newest; it is kept, or was put aside, under another one. */
-static char *
-path_in(const sighting *s, const rset_info *info)
+static void
+name_as_kept(const sighting *s, rset_info *info)
 {
-    const char *path = info->nfiles > 0 ? info->files[0].path : "";
-    char       *prefix = must_print("%s.", path), *kept;
+    char *prefix, *kept;
 
-    if (s->older == 0 || path[0] == '\0') {
-        free(prefix);
-        return must_copy(path);
-    }
+    if (s->older == 0 || recorded_path(info)[0] == '\0')
+        return;
+    prefix = must_print("%s.", recorded_path(info));
     kept = rset_name_of(rset_name_kept_as(s->name), prefix, s->older);
     free(prefix);
     if (kept == NULL)
         no_memory();
-    return kept;
+    free(info->files[0].path);
+    info->files[0].path = kept;
 }
 
+/* Takes over what was found out. */
 static void
-note_recorded(sighting *s, const rset_header *h)
+note(const sighting *s, rset_evidence *found, rset_evidence *to)
 {
-    s->chunk = h->chunk;
-    s->together = h->infos[0].together != NULL;
-    s->recorded = must_alloc((size_t)h->ninfos * sizeof *s->recorded);
-    for (; s->nrecorded < h->ninfos; s->nrecorded++) {
-        const rset_info *info = &h->infos[s->nrecorded];
-
-        s->recorded[s->nrecorded] =
-            (recorded){.desc = info->desc,
-                       .path = path_in(s, info),
-                       .others = paths_of_others(info),
-                       .host = info->host != NULL ? must_copy(info->host) : NULL,
-                       .length = rset_info_length(info)};
-        if (!rset_stamp_copy(&info->stamp, &s->recorded[s->nrecorded].stamp))
-            no_memory();
-    }
-    if (h->group == NULL)
-        return;
-    s->ngroup = h->infos[0].desc.members;
-    s->group = must_alloc((size_t)s->ngroup * sizeof *s->group);
-    memcpy(s->group, h->group, (size_t)s->ngroup * sizeof *s->group);
+    for (int i = 0; i < found->header.ninfos; i++)
+        name_as_kept(s, &found->header.infos[i]);
+    rset_evidence_forget_sums(found);
+    rset_evidence_free(to);
+    *to = *found;
+    *found = (rset_evidence){0};
 }
 
 static void
@@ -122,14 +108,9 @@ look_at_recorded(sighting *s, const files *f, const rset_evidence *ev, bool cont
     rset_err err = RSET_ERR_NONE;
 
     if (ev->has_header) {
-        if (s->nrecorded == 0)
-            note_recorded(s, &ev->header);
-        if (s->redundancy == NULL)
-            s->redundancy = must_copy(ev->name);
-        s->undescribed = !rset_evidence_described(ev);
         if (compare(s, f, ev, content, &err) != RSET_OK)
             trouble(s, &err);
-    } else if (s->nrecorded > 0) {
+    } else if (sighting_records(s)->ninfos > 0) {
         (void)rset_fail(&err, RSET_IO, "its redundancy file was there a moment ago");
         trouble(s, &err);
     }
@@ -141,7 +122,9 @@ be_whole(sighting *s, const rset_own_generation *g)
 {
     s->there = true;
     s->size = g->size;
-    s->damaged = s->verified = s->over = s->said.over_gone = false;
+    s->damaged = s->verified = s->said.over_gone = false;
+    free(s->said.over_name);
+    s->said.over_name = NULL;
     rset_ranges_free(&s->data);
     rset_ranges_free(&s->payload);
     s->altered = (rset_altered){0};
@@ -174,28 +157,28 @@ look_at_kept(sighting *s)
 void
 look_at(sighting *s, bool content)
 {
-    rset_err             err = RSET_ERR_NONE;
-    files                f = {0};
-    const files_place    at = place_of(s);
-    rset_evidence        ahead = {0};
-    const rset_evidence *ev = &f.evidence;
-    rset_status          st;
+    rset_err          err = RSET_ERR_NONE;
+    files             f = {0};
+    const files_place at = place_of(s);
+    rset_evidence     later = {0};
+    rset_status       st;
 
     if (files_open(&at, &f, &err) != RSET_OK) {
         trouble(s, &err);
         return;
     }
     note_stat(s, &f);
-    if (ev->has_header || !s->said.has_header) /* else it was there a moment ago */
-        sighting_note(s, ev);
-    s->keeps_old =
-        ev->undo.there && (ev->undo.head.flags & (RSET_UNDO_KEPT | RSET_UNDO_ASIDE)) != 0;
-    st = s->ahead ? rset_survey_ahead(f.dir, f.prefix, s->name, ev->next, &ahead, &err) : RSET_OK;
+    st = s->ahead ? rset_survey_ahead(f.dir, f.prefix, s->name, f.evidence.next, &later, &err)
+                  : RSET_OK;
     if (st == RSET_OK)
-        look_at_recorded(s, &f, s->ahead ? &ahead : ev, content);
+        look_at_recorded(s, &f, s->ahead ? &later : &f.evidence, content);
     else
         trouble(s, &err);
-    rset_evidence_free(&ahead);
+    if (f.evidence.has_header || !s->said.has_header) /* else it was there a moment ago */
+        note(s, &f.evidence, &s->said);
+    if (later.has_header)
+        note(s, &later, &s->later);
+    rset_evidence_free(&later);
     files_close(&f);
     if (s->older != 0 && !s->aside)
         look_at_kept(s);

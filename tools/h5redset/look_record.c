@@ -12,12 +12,13 @@ find_record(const sightings *list, const sighting *s, const char *path, int *whi
     const sighting *best = NULL;
 
     for (size_t i = 0; i < list->n; i++)
-        for (int k = 1; k < list->at[i].nrecorded && !list->at[i].ahead; k++) {
-            const recorded *r = &list->at[i].recorded[k];
+        for (int k = 1; k < list->at[i].said.header.ninfos && !list->at[i].ahead; k++) {
+            const rset_info *r = &list->at[i].said.header.infos[k];
 
-            if (list->at[i].owner == s->owner && strcmp(r->path, path) == 0 &&
-                (best == NULL || rset_generation_newer(r->desc.generation,
-                                                       best->recorded[*which].desc.generation))) {
+            if (list->at[i].owner == s->owner && strcmp(recorded_path(r), path) == 0 &&
+                (best == NULL ||
+                 rset_generation_newer(r->desc.generation,
+                                       best->said.header.infos[*which].desc.generation))) {
                 best = &list->at[i];
                 *which = k;
             }
@@ -51,7 +52,7 @@ compare_with_record(sighting *s, const sighting *by, int which)
         files_open(&at, &f, &ignored) == RSET_OK && f.n == 1 &&
         rset_verify_data(&f.local, &other.evidence.header.infos[which], true, &bad, &damaged,
                          &ignored) == RSET_OK) {
-        s->against = by->recorded[which].desc.generation;
+        s->against = by->said.header.infos[which].desc.generation;
         s->data = bad;
         s->damaged = damaged;
         if (damaged)
@@ -73,7 +74,7 @@ look_at_unrecorded(sightings *list)
         const sighting *by;
         int             which = 0;
 
-        if (s->nrecorded > 0 || s->ahead || !s->there)
+        if (s->said.has_header || s->ahead || !s->there)
             continue;
         path = sighting_path(s);
         by = find_record(list, s, path, &which);

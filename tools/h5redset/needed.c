@@ -27,9 +27,10 @@ needed_why(const member *m)
         return "is an old copy, and can only be replaced with what would be removed";
     case STATE_COMMITTING: return "has a commit that was not finished; rebuild it first";
     case STATE_CHANGED:
-        return m->seen->keeps_old ? "was changed and not protected since; what it was before would "
-                                    "be given up"
-                                  : NULL;
+        return sighting_keeps_old(m->seen)
+                   ? "was changed and not protected since; what it was before would "
+                     "be given up"
+                   : NULL;
     default: return NULL;
     }
 }

@@ -47,7 +47,7 @@ removable_has(const removable *r, const sighting *s)
     if (is_member(r->f, s))
         return true;
     return is_kin(r, s) && r->c->taken[s - r->c->sightings->at] == 0 &&
-           (s->nrecorded > 0 || s->gone) && !is_seen_before(r, s);
+           (s->said.has_header || s->gone) && !is_seen_before(r, s);
 }
 
 /* ---- may they go? ---- */

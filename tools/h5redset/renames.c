@@ -64,7 +64,7 @@ renamed_like(const char *old, const char *new, const char *name)
 static const char *
 recorded_name(const member *m)
 {
-    return rset_path_base(m->known->path);
+    return rset_path_base(recorded_path(m->known));
 }
 
 static bool
@@ -103,7 +103,7 @@ static void
 note_path(member *m, const member *first)
 {
     char *name = renamed_like(recorded_name(first), first->seen->name, recorded_name(m));
-    char *dir = dir_of(m->known->path);
+    char *dir = dir_of(recorded_path(m->known));
 
     m->belongs = must_print("%s/%s", dir, name);
     free(dir);

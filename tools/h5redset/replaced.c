@@ -52,13 +52,12 @@ generation_of(const sighting *s)
 static bool
 is_one_of(const sighting *file, const char *path)
 {
-    const char *others = file->nrecorded > 0 ? file->recorded[0].others : "";
-    char       *one = must_print("%s//", path), *first = sighting_path(file);
-    const char *at = strstr(others, one);
-    const bool  is = strcmp(first, path) == 0 || at == others ||
-                    (at != NULL && at >= others + 2 && strncmp(at - 2, "//", 2) == 0);
+    const rset_info *own = sighting_records(file)->infos;
+    char            *first = sighting_path(file);
+    bool             is = strcmp(first, path) == 0;
 
-    free(one);
+    for (int i = 1; own != NULL && i < own->nfiles; i++)
+        is = is || strcmp(own->files[i].path, path) == 0;
     free(first);
     return is;
 }

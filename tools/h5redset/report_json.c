@@ -44,7 +44,7 @@ redundancy_word(const member *m)
 {
     if (!m->own)
         return "missing";
-    return m->seen->payload.n > 0 || m->seen->undescribed ? "damaged" : "healthy";
+    return m->seen->payload.n > 0 || sighting_is_undescribed(m->seen) ? "damaged" : "healthy";
 }
 
 static json_t *
@@ -59,7 +59,7 @@ file(const member *m, int index)
     json_put_text(f, "path", path);
     json_put(f, "found", json_boolean(m->seen != NULL));
     json_put(f, "size",
-             m->known != NULL ? json_integer((json_int_t)m->known->length) : json_null());
+             m->known != NULL ? json_integer((json_int_t)rset_info_length(m->known)) : json_null());
     json_put_text(f, "state", state_looks[m->state].word);
     json_put_text(f, "detail", words);
     json_put_text(f, "renamed_from",

@@ -75,7 +75,7 @@ static char *
 describe_changed(const member *m)
 {
     const sighting *s = m->seen;
-    const char     *back = s->keeps_old ? "; can be rolled back" : "";
+    const char     *back = sighting_keeps_old(s) ? "; can be rolled back" : "";
 
     if ((m->report.facts & RSET_FACT_BUSY) != 0)
         return must_copy("being changed by a program");
@@ -127,9 +127,10 @@ describe_written(const sighting *s)
 static char *
 describe_outdated(const sighting *s)
 {
-    return s->nrecorded > 0 ? must_print("outdated: an old copy, of generation %u",
-                                         generation_number(s->recorded[0].desc.generation))
-                            : must_copy("outdated: belongs to another generation");
+    return s->said.has_header
+               ? must_print("outdated: an old copy, of generation %u",
+                            generation_number(s->said.header.infos[0].desc.generation))
+               : must_copy("outdated: belongs to another generation");
 }
 
 static char *
@@ -341,9 +342,9 @@ print_member(const member *m, int index, bool many_hosts, FILE *to)
     char *state = shown(words), *node = shown(host != NULL ? host : ""), more[32] = "";
 
     if (m->known != NULL)
-        rset_amount_say(m->known->length, size);
-    if (m->known != NULL && count_others(m->known->others) > 0)
-        snprintf(more, sizeof more, " and %d more", count_others(m->known->others));
+        rset_amount_say(rset_info_length(m->known), size);
+    if (m->known != NULL && m->known->nfiles > 1)
+        snprintf(more, sizeof more, " and %d more", m->known->nfiles - 1);
     fprintf(to, "    %5d %7d  %-10s %s%s%s%s%s  %s\n", m->rank, index, size, node,
             host != NULL ? ":" : "", safe, more,
             m->seen == NULL && m->known != NULL ? " (recorded)" : "", state);

@@ -30,8 +30,8 @@ find_aside(const sightings *older, const sighting *s)
         const sighting *one = &older->at[i];
         char           *name = must_print("%.*s", (int)rset_name_recorded(one->name), one->name);
         const bool      is = one->owner == s->owner && one->aside &&
-                        one->older == s->header.generation && are_alike(name, s->name) &&
-                        !same_place(one, s);
+                        one->older == rset_evidence_generation(&s->said) &&
+                        are_alike(name, s->name) && !same_place(one, s);
 
         free(name);
         if (is)
@@ -56,11 +56,12 @@ rename_path(char **path, const sighting *s, rset_name_kind as)
 static void
 put_aside(sighting *s, rset_name_kind as)
 {
-    s->older = s->header.generation;
+    s->older = rset_evidence_generation(&s->said);
     s->aside = true;
     rename_path(&s->name, s, as);
-    for (int i = 0; i < s->nrecorded; i++)
-        rename_path(&s->recorded[i].path, s, as);
+    for (int i = 0; i < s->said.header.ninfos; i++)
+        if (s->said.header.infos[i].nfiles > 0)
+            rename_path(&s->said.header.infos[i].files[0].path, s, as);
     free(s->prefix);
     s->prefix = must_print("%s.", s->name);
 }

@@ -16,12 +16,12 @@ enum { AT_ONCE = 4 << 20, MOST_BLOCKS = 32768 };
 /* ---- what is recorded ---- */
 
 static bool
-records(const item *it, const recorded *r)
+records(const item *it, const rset_info *r)
 {
     return r->desc.generation == it->f->generation && r->desc.rank == it->rank &&
            r->desc.set == it->set->desc.set && r->desc.members == it->set->desc.members &&
            (r->desc.generation != 0 || it->m->known == NULL ||
-            strcmp(r->path, it->m->known->path) == 0);
+            strcmp(recorded_path(r), recorded_path(it->m->known)) == 0);
 }
 
 /* Of the k-th member that this redundancy file records, as it says now; `dir`: where it lies. In a copy the commit may be
@@ -30,7 +30,7 @@ static bool
 read_record(const sighting *by, const char *dir, int k, rset_info *out)
 {
     const files_place at = {.dir = dir, .name = by->name, .prefix = by->prefix};
-    const recorded   *r = &by->recorded[k];
+    const rset_info  *r = &sighting_records(by)->infos[k];
     rset_err          ignored = RSET_ERR_NONE;
     files             f = {0};
     rset_evidence     ahead = {0};
@@ -60,11 +60,11 @@ scavenge_recorded(const scavenge *s, const item *it, rset_info *out)
     bool             is = false;
 
     for (size_t i = 0; !is && it->f != NULL && i < all->n; i++)
-        for (int k = 0; !is && k < all->at[i].nrecorded; k++) {
+        for (int k = 0; !is && k < sighting_records(&all->at[i])->ninfos; k++) {
             const sighting *by = &all->at[i];
             char           *dir;
 
-            if (by->owner != it->owner || !records(it, &by->recorded[k]))
+            if (by->owner != it->owner || !records(it, &sighting_records(by)->infos[k]))
                 continue;
             dir = by->by == s->j->rank ? must_copy(by->dir) : scavenge_piece(s, by);
             is = read_record(by, dir, k, out);

@@ -39,7 +39,7 @@ put_origin(json_t *to, const scavenge *s, const item *it)
 {
     const sighting *from = it->out.from >= 0 ? &s->c->sightings->at[it->out.from] : it->seen;
     char           *path = from != NULL                            ? sighting_path(from)
-                           : it->m != NULL && it->m->known != NULL ? must_copy(it->m->known->path)
+                           : it->m != NULL && it->m->known != NULL ? must_copy(recorded_path(it->m->known))
                                                                    : NULL;
 
     json_put_text(to, "host", from != NULL ? from->host : NULL);

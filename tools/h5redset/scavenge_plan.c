@@ -44,8 +44,8 @@ bool
 scavenge_may_be(const item *it, const sighting *found)
 {
     return it->owner == found->owner && it->seen == NULL && it->m != NULL && it->m->known != NULL &&
-           found->nrecorded == 0 && !found->ahead && found->there &&
-           found->size == it->m->known->length && strcmp(found->name, it->base) == 0;
+           sighting_records(found)->ninfos == 0 && !found->ahead && found->there &&
+           found->size == rset_info_length(it->m->known) && strcmp(found->name, it->base) == 0;
 }
 
 /* Who has the file, or may have it; where it is lost who has another of its set. */
@@ -139,7 +139,7 @@ is_directory_asked(const scavenge *s, const family *f)
 static bool
 has_no_file(const member *m)
 {
-    return m->known != NULL && m->known->path[0] == '\0';
+    return m->known != NULL && recorded_path(m->known)[0] == '\0';
 }
 
 static void

@@ -73,8 +73,8 @@ attempt(scavenge *s, item *it, bool own, const strings *search, rset_err *err)
     char *dir =
         must_print("%s/%s_%d.%d", s->stage, own ? "own" : "new", it->rank, (int)(it - s->items));
     files_place at = {.dir = dir,
-                      .name = rset_path_base(it->m->known->path),
-                      .path = it->m->known->path,
+                      .name = rset_path_base(recorded_path(it->m->known)),
+                      .path = recorded_path(it->m->known),
                       .create = true};
     rset_status st = RSET_OK;
 

@@ -6,58 +6,36 @@
 #include "common/ranges.h"
 #include "recover/recover.h"
 
-/* What a redundancy file records of one member of its set. */
-typedef struct recorded {
-    rset_desc  desc;
-    char      *path;   /* of its data file, of several the first; owned */
-    char      *others; /* paths of the other ones, two slashes after each; "": none; owned */
-    char      *host;   /* on which they were when they were protected; NULL: not recorded; owned */
-    uint64_t   length; /* of all of them */
-    rset_stamp stamp;  /* when, by whom and as what they were protected */
-} recorded;
-
 typedef struct sighting {
-    char    *host, *dir, *prefix, *name; /* data file `name` in `dir`; owned, as all strings here */
-    char    *redundancy;                 /* name of its redundancy file; NULL: none that is valid */
-    char    *trouble;                    /* why it could not be looked at; NULL: it could */
+    /* Sent as it is, up to `host`: */
     uint64_t owner; /* whose files these are (owner.h): those of others are never among them */
     uint64_t device, inode; /* of the directory: seen by two processes it counts once */
     uint64_t
         changed; /* when the directory did last, in ns: on storage that nodes share the same for all */
-    int          by;    /* the process that saw it */
-    bool         asked; /* the user named it, or a directory above it */
-    bool         ahead; /* as it will be when the commit that this rank has prepared is finished */
-    bool         there; /* the data file */
-    bool         gone;  /* its data files, as rset_evidence_gone */
-    bool         keeps_old; /* what was protected is kept, so that the set can go back to it */
-    bool         damaged; /* not as recorded, even where no byte is bad: an empty file is missing */
-    rset_altered altered; /* who damaged it: `when` is there also where only its time is another */
-    bool         undescribed; /* its descriptor file is lost */
-    bool         verified;    /* content, not just sizes */
-    bool         no_sums;     /* no checksums are recorded: another program's */
-    bool renamed; /* the data file got its name without what protects it: that has `prefix` still */
     uint64_t
-         older; /* the generation that is kept under this name; 0: it is a file of its own name */
-    bool together; /* other files of its rank were committed with it, and have its generation */
-    bool aside;    /* that was put aside, when an older one took its place */
-    bool replaced; /* it is none of the files: what another program had made of one (replaced.h) */
+        older; /* the generation that is kept under this name; 0: it is a file of its own name */
     uint64_t size, redundancy_size;
     uint64_t
         bytes; /* on disk, with all that lies beside it; counted where older ones are looked at */
-    uint64_t    when; /* seconds: its redundancy was written */
-    uint64_t    chunk;
-    int         nrecorded; /* 0: no redundancy file */
-    recorded   *recorded;  /* [0]: its own */
-    uint64_t    against;   /* without it: generation whose record, a neighbour's, `data` is of */
-    int         ngroup;    /* 0: not recorded */
-    int        *group;     /* the rank of each member of its set */
-    rset_ranges data, payload; /* what is bad of it */
-    /* What rset_classify asks of the disk; the same for both views of a rank that has prepared a commit. Nothing in it
-     * is owned, and what it points to is left out: */
-    rset_evidence said;
-    rset_desc     header; /* of the redundancy file that is published, where said.has_header */
-    bool          over;   /* an update of it is published, and not in it yet */
-    bool          shadow; /* content of its generation waits in a shadow file */
+    uint64_t     when;    /* seconds: its redundancy was written */
+    uint64_t     against; /* without it: generation whose record, a neighbour's, `data` is of */
+    rset_altered altered; /* who damaged it: `when` is there also where only its time is another */
+    int          by;      /* the process that saw it */
+    bool         asked;   /* the user named it, or a directory above it */
+    bool         ahead; /* as it will be when the commit that this rank has prepared is finished */
+    bool         there; /* the data file */
+    bool         gone;  /* its data files, as rset_evidence_gone */
+    bool         damaged; /* not as recorded, even where no byte is bad: an empty file is missing */
+    bool         verified; /* content, not just sizes */
+    bool         no_sums;  /* no checksums are recorded: another program's */
+    bool renamed; /* the data file got its name without what protects it: that has `prefix` still */
+    bool aside;   /* that was put aside, when an older one took its place */
+    bool replaced; /* it is none of the files: what another program had made of one (replaced.h) */
+    char         *host, *dir, *prefix, *name; /* data file `name` in `dir`; owned, as all here */
+    char         *trouble;                    /* why it could not be looked at; NULL: it could */
+    rset_evidence said;                       /* what the disk says, without checksums of content */
+    rset_evidence later; /* of what is `ahead`: what it will say then, and the rest is not said */
+    rset_ranges   data, payload; /* what is bad of it */
 } sighting;
 
 typedef struct sightings {
@@ -83,11 +61,17 @@ char *sighting_path(const sighting *s);
 /* The name that its data file had when it was protected, where it was renamed since; else that which it has. Borrowed. */
 const char *sighting_old_name(const sighting *s);
 
-/* Keeps of what the disk says what rset_classify asks. */
-void sighting_note(sighting *s, const rset_evidence *ev);
+/* What its redundancy file records, in this view; no info: there is none that is valid. Borrowed. */
+const rset_header *sighting_records(const sighting *s);
 
-/* That again. `info`: to be kept for as long as what is returned, which owns nothing. */
-rset_evidence sighting_evidence(const sighting *s, rset_info *info);
+/* Is its descriptor file lost, or does it say something else than its redundancy file? */
+bool sighting_is_undescribed(const sighting *s);
+
+/* Is what was protected kept, so that the set can go back to it? */
+bool sighting_keeps_old(const sighting *s);
+
+/* Under which path the first data file is recorded; "": it has none. Borrowed. */
+const char *recorded_path(const rset_info *info);
 
 /* Are both views of the files of one place? */
 bool same_place(const sighting *a, const sighting *b);

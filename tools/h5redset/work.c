@@ -19,8 +19,8 @@ bytes_instead(const cat_set *s, const member *m)
     if (!lost || s->desc.members < 2)
         return 0;
     if (!s->desc.scheme->striped)
-        return m->known->length;
-    return m->known->length * ((uint64_t)s->desc.members - parity + stripes);
+        return rset_info_length(m->known);
+    return rset_info_length(m->known) * ((uint64_t)s->desc.members - parity + stripes);
 }
 
 /* All that is left of the set is verified. */
