@@ -42,14 +42,13 @@ generation_number(uint64_t generation)
     return (unsigned)rset_generation_commits(generation);
 }
 
-char *
+const char *
 member_path(const member *m)
 {
-    if (m->seen != NULL)
-        return sighting_path(m->seen);
-    return must_copy(m->belongs != NULL ? m->belongs
-                     : m->known != NULL ? recorded_path(m->known)
-                                        : "?");
+    return m->seen != NULL      ? m->seen->path
+           : m->belongs != NULL ? m->belongs
+           : m->known != NULL   ? recorded_path(m->known)
+                                : "?";
 }
 
 const char *
@@ -140,12 +139,10 @@ char *
 family_key(const family *f)
 {
     const member *first = lowest_member(f);
-    char         *path = first != NULL ? member_path(first) : must_copy("?"), *key;
+    const char   *path = first != NULL ? member_path(first) : "?";
 
-    path[rset_name_recorded(path)] = '\0';
-    key = must_print("%llu:%s", (unsigned long long)f->owner, path);
-    free(path);
-    return key;
+    return must_print("%llu:%.*s", (unsigned long long)f->owner, (int)rset_name_recorded(path),
+                      path);
 }
 
 int
@@ -207,10 +204,8 @@ note_asked(family *f, const strings *asked)
     for (int k = 0; k < f->nsets; k++)
         for (int i = 0; i < f->sets[k].desc.members; i++) {
             member *m = &f->sets[k].members[i];
+            char   *path = path_of_file(member_path(m)); /* as in look_around */
 
-            char *path = member_path(m);
-
-            path[rset_name_recorded(path)] = '\0'; /* as in look_around */
             m->asked =
                 m->seen != NULL ? m->seen->asked : m->known != NULL && path_is_within(asked, path);
             free(path);
@@ -223,19 +218,15 @@ note_asked(family *f, const strings *asked)
 static bool
 has_file_of(const family *f, const member *lost)
 {
-    char *path = member_path(lost);
-    bool  has = false;
+    bool has = false;
 
     for (int k = 0; !has && k < f->nsets; k++)
         for (int i = 0; !has && i < f->sets[k].desc.members; i++) {
             const member *m = &f->sets[k].members[i];
-            char         *own = m->own && !m->seen->renamed ? member_path(m) : NULL;
 
-            has = own != NULL && strcmp(own, path) == 0 && lost->known->host != NULL &&
-                  strcmp(m->seen->host, lost->known->host) == 0;
-            free(own);
+            has = m->own && !m->seen->renamed && strcmp(m->seen->path, member_path(lost)) == 0 &&
+                  lost->known->host != NULL && strcmp(m->seen->host, lost->known->host) == 0;
         }
-    free(path);
     return has;
 }
 

@@ -149,8 +149,8 @@ bool catalog_many_hosts(const catalog *c);
 /* The host on which its files are, or where they are lost, were protected; NULL: that is not recorded. */
 const char *member_host(const member *m);
 
-/* Where its files are, were, or belong: a path. A new string. */
-char *member_path(const member *m);
+/* Where its files are, were, or belong: a path. Borrowed. */
+const char *member_path(const member *m);
 
 /* What its file is called, or was, or will be; NULL: nothing says it. */
 const char *member_name(const member *m);

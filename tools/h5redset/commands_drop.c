@@ -45,10 +45,9 @@ is_replica_of(const family *f, const sighting *s, const char *name)
 static bool
 is_of(const file_list *l, const sighting *s)
 {
-    char *name = must_copy(s->name);
+    char *name = path_of_file(s->name);
     bool  is = false;
 
-    name[rset_name_recorded(name)] = '\0';
     for (size_t g = 0; g < l->n + l->naside && !is; g++) {
         const listed *one = g < l->n ? &l->at[g] : &l->aside[g - l->n];
         const family *f = one->f;
@@ -92,17 +91,14 @@ count_open(const dropping *d)
         const sighting *s = &d->older->sightings->at[i];
         files           f = {0};
         rset_err        ignored = RSET_ERR_NONE;
-        char           *path = sighting_path(s), *safe = shown(path);
 
         if (is_mine(d, s) && !s->aside && open_file(d, s, &f, &ignored) == RSET_OK &&
             rset_generation_is_open(&f.local, d->generation)) {
-            if (!wait_tries_again(d->j, RSET_BUSY, safe))
-                fprintf(stderr, "h5redset: %s: is open, and not removed: close it first\n", safe);
+            if (!wait_tries_again(d->j, RSET_BUSY, s->path))
+                print_error("%s: is open, and not removed: close it first", s->path);
             n++;
         }
         files_close(&f);
-        free(path);
-        free(safe);
     }
     return n;
 }
@@ -125,7 +121,7 @@ count_resting(const dropping *d)
         if (st == RSET_OK)
             st = rset_kept_detach(&f.local, d->generation, &err);
         if (st != RSET_OK) {
-            print_error(err.text);
+            print_error("%s", err.text);
             n++;
         }
         files_close(&f);
@@ -148,11 +144,9 @@ drop_one(const dropping *d, const sighting *s)
 {
     files       f = {0};
     rset_err    err = RSET_ERR_NONE;
-    char       *path = sighting_path(s), *safe;
+    char       *path = path_of_file(s->path);
     rset_status st = RSET_OK;
 
-    path[rset_name_recorded(path)] = '\0';
-    safe = shown(path);
     if (!d->o->dry_run) {
         st = open_file(d, s, &f, &err);
         if (st == RSET_OK)
@@ -161,13 +155,12 @@ drop_one(const dropping *d, const sighting *s)
             st = rset_dir_sync(f.dir, &err);
     }
     if (st == RSET_OK)
-        printf("%s: generation %u %s\n", safe, generation_number(d->generation),
-               d->o->dry_run ? "would be dropped" : "dropped");
+        print_line(stdout, "%s: generation %u %s", path, generation_number(d->generation),
+                   d->o->dry_run ? "would be dropped" : "dropped");
     else
-        print_error(err.text);
+        print_error("%s", err.text);
     files_close(&f);
     free(path);
-    free(safe);
     return exits_of(st);
 }
 
@@ -224,7 +217,7 @@ drop_list(dropping *d)
         d->generation = aside->generation;
     st = check(d, &all, name, &err);
     if (st != RSET_OK && d->j->rank == 0)
-        print_error(err.text);
+        print_error("%s", err.text);
     free(name);
     if (st != RSET_OK || job_most(d->j, count_open(d)) != 0 ||
         job_most(d->j, count_resting(d)) != 0)
@@ -251,7 +244,7 @@ command_drop(job *j, const options *o, const catalog *older, const lists *all)
         free(key);
     }
     if (all->n == 0 && j->rank == 0)
-        fprintf(stderr, "h5redset: nothing protected was found\n");
+        print_error("nothing protected was found");
     return all->n == 0 ? EXITS_NOTHING : worst;
 }
 

@@ -60,12 +60,9 @@ fill_in(const char *new, char numbers[NUMBERS][32])
 static char *
 new_path(const options *o, const member *m)
 {
-    char  numbers[NUMBERS][32];
-    char *path = member_path(m);
-    char *made = matches(o->from, path, numbers) ? fill_in(o->into, numbers) : NULL;
+    char numbers[NUMBERS][32];
 
-    free(path);
-    return made;
+    return matches(o->from, member_path(m), numbers) ? fill_in(o->into, numbers) : NULL;
 }
 
 /* ---- one rank, in a thread of its own ---- */
@@ -146,14 +143,11 @@ rename_hosted(rset_comm *world, void *arg)
 static void
 tell(const hosting *p, int r, bool would)
 {
-    char *from = member_path(p->hosted[r].member), *to = new_path(p->o, p->hosted[r].member);
-    char *safe = shown(from), *new = shown(to);
+    const member *m = p->hosted[r].member;
+    char         *to = new_path(p->o, m);
 
-    printf("%s: %srenamed to %s\n", safe, would ? "would be " : "", new);
-    free(from);
+    print_line(stdout, "%s: %srenamed to %s", member_path(m), would ? "would be " : "", to);
     free(to);
-    free(safe);
-    free(new);
 }
 
 static void
@@ -164,7 +158,7 @@ tell_all(const hosting *p)
             tell(p, r, p->o->dry_run);
         else if (p->hosted[r].by == p->j->rank &&
                  !wait_tries_again(p->j, p->hosted[r].st, p->hosted[r].err.text) && r == 0)
-            fprintf(stderr, "h5redset: not renamed: %s\n", p->hosted[r].err.text);
+            print_error("not renamed: %s", p->hosted[r].err.text);
 }
 
 static int
@@ -174,7 +168,7 @@ rename_all(hosting *p)
     rset_status st = hosted_assign(p, &err);
 
     if (st != RSET_OK && p->j->rank == 0)
-        fprintf(stderr, "h5redset: not renamed: %s\n", err.text);
+        print_error("not renamed: %s", err.text);
     if (st == RSET_OK && !p->o->dry_run)
         st = hosted_run(p, rename_hosted, p, &err);
     if (st == RSET_OK) {
@@ -213,15 +207,10 @@ count_named(const hosting *p, int *known_out, const member **other_out)
 static int
 refuse_some(const hosting *p, int n, const member *other)
 {
-    char *path = member_path(other), *safe = shown(path);
-
     if (p->j->rank == 0)
-        fprintf(stderr,
-                "h5redset: not renamed: %d of %d files that are protected together have such a "
-                "name, and others have not: %s\n",
-                n, p->n, safe);
-    free(path);
-    free(safe);
+        print_error("not renamed: %d of %d files that are protected together have such a name, and "
+                    "others have not: %s",
+                    n, p->n, member_path(other));
     return EXITS_ERROR;
 }
 
@@ -255,7 +244,7 @@ command_mv(job *j, const options *o, const picture *seen)
         worst = rename_family(&p, &found);
     }
     if (worst == 0 && found == 0 && j->rank == 0)
-        fprintf(stderr, "h5redset: nothing protected of such a name was found\n");
+        print_error("nothing protected of such a name was found");
     free(hosts);
     if (wait_has_refused(j))
         return EXITS_WELL;

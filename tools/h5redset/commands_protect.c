@@ -100,20 +100,14 @@ protect_thread(rset_comm *world, void *arg)
 static int
 tell(const job *j, const one *at, bool first)
 {
-    char *safe, *text;
-
     if (wait_tries_again(j, at->st, at->err.text))
         return EXITS_ERROR;
-    safe = shown(at->path);
-    text = shown(at->st == RSET_OK ? at->note : at->err.text);
     if (at->st != RSET_OK && first)
-        fprintf(stderr, "h5redset: not protected: %s\n", text);
+        print_error("not protected: %s", at->err.text);
     else if (at->st == RSET_OK)
-        printf("%s: protected\n", safe);
-    if (at->st == RSET_OK && first && text[0] != '\0')
-        fprintf(stderr, "h5redset: %s\n", text);
-    free(safe);
-    free(text);
+        print_line(stdout, "%s: protected", at->path);
+    if (at->st == RSET_OK && first && at->note[0] != '\0')
+        print_error("%s", at->note);
     return at->st == RSET_ABSENT    ? EXITS_NO_PATH
            : at->st == RSET_DAMAGED ? EXITS_REPAIR
                                     : exits_of(at->st);
@@ -130,7 +124,7 @@ protect_serial(const job *j, const options *o)
     for (size_t i = 0; i < o->paths.n; i++)
         m.files[i].path = o->paths.at[i];
     if (rset_local_run((int)o->paths.n, o->timeout, protect_thread, &m, &err) != RSET_OK) {
-        fprintf(stderr, "h5redset: not protected: %s\n", err.text);
+        print_error("not protected: %s", err.text);
         worst = EXITS_ERROR;
     } else {
         for (size_t i = 0; i < o->paths.n; i++)
@@ -156,15 +150,12 @@ add_below(const char *dir, strings *own)
 {
     const size_t before = own->n;
     size_t       others = 0;
-    char        *safe = shown(dir);
 
     below_add_files(dir, own, &others);
     if (own->n == before)
-        fprintf(stderr, "h5redset: %s: no HDF5 file is in it\n", safe);
+        print_error("%s: no HDF5 file is in it", dir);
     else if (others > 0)
-        fprintf(stderr, "h5redset: %s: %zu files there are not HDF5, and are left out\n", safe,
-                others);
-    free(safe);
+        print_error("%s: %zu files there are not HDF5, and are left out", dir, others);
 }
 
 /* Where each process has one file. */
@@ -174,11 +165,9 @@ add_own(const job *j, const options *o, strings *own)
     char *path = with_rank(o->paths.at[o->paths.n > 1 ? j->rank : 0], j->rank);
 
     if (below_is_directory(path))
-        fprintf(
-            stderr,
-            "h5redset: %s: is a directory: with mpiexec name the file of each process, with %%r "
-            "for its rank\n",
-            path);
+        print_error("%s: is a directory: with mpiexec name the file of each process, with %%r for "
+                    "its rank",
+                    path);
     else
         strings_add(own, path);
     free(path);
@@ -196,10 +185,9 @@ protect_paths(job *j, const options *o)
             strings_add(&own, o->paths.at[i]);
     if (j->size > 1 && o->paths.n != 1 && o->paths.n != (size_t)j->size) {
         if (j->rank == 0)
-            fprintf(stderr,
-                    "h5redset: %zu paths for %d processes: name one, with %%r for the rank where "
-                    "names differ, or one for each process\n",
-                    o->paths.n, j->size);
+            print_error("%zu paths for %d processes: name one, with %%r for the rank where names "
+                        "differ, or one for each process",
+                        o->paths.n, j->size);
     } else if (j->size > 1) {
         add_own(j, o, &own);
     }
@@ -301,7 +289,6 @@ remove_all(files *f, rset_err *err)
 /* One rank's file, from the first look on. */
 typedef struct unprotecting {
     const member *m;
-    char         *path;
     files         f;
 } unprotecting;
 
@@ -314,31 +301,29 @@ begin_to_unprotect(unprotecting *u, const job *j, const options *o)
     files_place at = place_of(u->m->seen);
     rset_status st;
 
-    u->path = member_path(u->m);
     at.within = &o->paths;
     st = files_open(&at, &u->f, &err);
     if (st == RSET_OK)
         st = files_hold(&u->f, HOLD_FROM_WRITERS, j, &err);
     if (st == RSET_OK && why != NULL && !o->force)
-        st = rset_fail(&err, RSET_USAGE, "%s: %s; --force does it all the same", u->path, why);
+        st = rset_fail(&err, RSET_USAGE, "%s: %s; --force does it all the same", member_path(u->m),
+                       why);
     if (st != RSET_OK && !wait_tries_again(j, st, err.text))
-        print_error(err.text);
+        print_error("%s", err.text);
     return st;
 }
 
 static rset_status
 end_to_unprotect(unprotecting *u, const options *o)
 {
-    char       *safe = shown(u->path);
     rset_err    err = RSET_ERR_NONE;
     rset_status st = o->dry_run ? RSET_OK : remove_all(&u->f, &err);
 
     if (st != RSET_OK)
-        print_error(err.text);
+        print_error("%s", err.text);
     else
-        printf("%s: %s\n", safe,
-               o->dry_run ? "redundancy would be removed" : "not protected any more");
-    free(safe);
+        print_line(stdout, "%s: %s", member_path(u->m),
+                   o->dry_run ? "redundancy would be removed" : "not protected any more");
     return st;
 }
 
@@ -380,14 +365,12 @@ command_unprotect(job *j, const options *o, const picture *p)
         worst |= end_to_unprotect(&all[i], o) != RSET_OK;
     for (size_t i = 0; worst == 0 && i < n; i++)
         replaced_tell_left(j, &p->replaced, all[i].m->seen);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         files_close(&all[i].f);
-        free(all[i].path);
-    }
     free(all);
     if (wait_has_refused(j))
         return EXITS_WELL;
     if (found == 0 && j->rank == 0)
-        fprintf(stderr, "h5redset: nothing protected was found\n");
+        print_error("nothing protected was found");
     return job_most(j, worst ? EXITS_ERROR : found == 0 ? EXITS_NOTHING : EXITS_WELL);
 }

@@ -54,40 +54,28 @@ static int
 tell(const job *j, const char *path, rset_status st, const char *word, const rset_outcome *out,
      const rset_err *err)
 {
-    char *safe, *text;
-
     if (wait_tries_again(j, st, err->text))
         return EXITS_ERROR;
-    safe = shown(path);
-    text = shown(st == RSET_OK ? out->note : err->text);
     if (st != RSET_OK)
-        fprintf(stderr, "h5redset: %s\n", text);
+        print_error("%s", err->text);
     else if (word != NULL)
-        printf("%s: %s\n", safe, word);
+        print_line(stdout, "%s: %s", path, word);
     else if (out->note[0] != '\0')
-        printf("%s\n", text);
+        print_line(stdout, "%s", out->note);
     else
-        printf("%s: is as it should be\n", safe);
-    free(safe);
-    free(text);
+        print_line(stdout, "%s: is as it should be", path);
     return st == RSET_ABSENT ? EXITS_NOTHING : exits_of(st);
 }
 
-/* `what`: what would be done; NULL: nothing. */
 static void
-tell_decision(const char *path, const rset_decision *decision, const rset_summary *all,
-              const char *what)
+tell_stray(const stray *s)
 {
-    char *safe = shown(path), *text = reason_text(decision, all);
+    char *text = reason_text(&s->decision, &s->all);
 
-    if (decision->verdict == RSET_VERDICT_REFUSE)
-        fprintf(stderr, "h5redset: %s: %s\n", safe, text);
+    if (s->decision.verdict == RSET_VERDICT_REFUSE)
+        print_error("%s: %s", s->seen->path, text);
     else
-        printf("%s: %s\n", safe,
-               what != NULL      ? what
-               : text[0] != '\0' ? text
-                                 : "is as it should be");
-    free(safe);
+        print_line(stdout, "%s: %s", s->seen->path, text[0] != '\0' ? text : "is as it should be");
     free(text);
 }
 
@@ -107,7 +95,7 @@ conclude(const job *j, const target *lost, const member *m, rset_status st, cons
          const rset_err *err)
 {
     const member now = member_after(m, out);
-    char        *path = member_path(m);
+    const char  *path = member_path(m);
     char        *what = action_text(&out->decided, &now, lost->wish.dry_run);
     const bool   quiet = st == RSET_OK && what == NULL && m->state == STATE_HEALTHY;
     int status = quiet ? EXITS_WELL : tell(j, path, st, out->aside == 0 ? what : NULL, out, err);
@@ -115,7 +103,6 @@ conclude(const job *j, const target *lost, const member *m, rset_status st, cons
     if (st == RSET_OK && !quiet)
         status = exit_status_after(&out->decided);
     free(what);
-    free(path);
     return status;
 }
 
@@ -125,7 +112,8 @@ rebuild_member(const job *j, const member *m, const options *o, const strings *s
 {
     rset_err     err = RSET_ERR_NONE;
     rset_outcome out = {0};
-    char        *path = member_path(m), *dir = dir_of(path);
+    const char  *path = member_path(m);
+    char        *dir = dir_of(path);
     target       lost = {.at = {.dir = dir,
                                 .prefix = m->own ? m->seen->prefix : NULL,
                                 .name = rset_path_base(path),
@@ -147,7 +135,6 @@ rebuild_member(const job *j, const member *m, const options *o, const strings *s
         st = rebuild_into(&lost, search, j, &out, &err);
     }
     status = conclude(j, &lost, m, st, &out, &err);
-    free(path);
     free(dir);
     return status;
 }
@@ -166,13 +153,14 @@ rebuild_named(const job *j, const char *path, const options *o, const strings *s
     int         status;
 
     if (o->dry_run) {
-        printf("%s: not recorded under this path; would be looked for by its name\n", path);
+        print_line(stdout, "%s: not recorded under this path; would be looked for by its name",
+                   path);
         free(dir);
         return 0;
     }
     st = rebuild_into(&lost, search, j, &out, &err);
     if (out.reason == RSET_REASON_DELETED) {
-        printf("%s: deleted, and left alone; --deleted brings it back\n", path);
+        print_line(stdout, "%s: deleted, and left alone; --deleted brings it back", path);
         status = 0;
     } else {
         const bool plain = st == RSET_OK && out.replaced && out.aside == 0;
@@ -190,14 +178,9 @@ is_in_catalog(const catalog *c, const char *path)
     strings one = {.n = 1, .at = (char *[]){(char *)path}};
 
     for (size_t i = 0; i < c->n; i++)
-        for (int m = 0; m < c->sets[i]->desc.members; m++) {
-            char *at = member_path(&c->sets[i]->members[m]);
-            bool  within = path_is_within(&one, at);
-
-            free(at);
-            if (within)
+        for (int m = 0; m < c->sets[i]->desc.members; m++)
+            if (path_is_within(&one, member_path(&c->sets[i]->members[m])))
                 return true;
-        }
     return false;
 }
 
@@ -299,13 +282,9 @@ rebuild_some(const job *j, const family *f, const options *o, const strings *sea
     int worst = 0;
 
     if (f->renamed) {
-        char *name = shown(family_name(f));
-
-        fprintf(stderr,
-                "h5redset: %s: was renamed, or others were that were protected with it: name all "
-                "of these files, or their directories\n",
-                name);
-        free(name);
+        print_error("%s: was renamed, or others were that were protected with it: name all of "
+                    "these files, or their directories",
+                    family_name(f));
         return EXITS_ERROR;
     }
     for (int k = 0; k < f->nsets; k++)
@@ -380,11 +359,9 @@ tell_strays(const job *j, const catalog *c)
 
     for (size_t i = 0; i < c->nstrays; i++) {
         const int status = exit_status_of(&c->strays[i].decision);
-        char     *path = sighting_path(c->strays[i].seen);
 
         if (j->rank == 0)
-            tell_decision(path, &c->strays[i].decision, &c->strays[i].all, NULL);
-        free(path);
+            tell_stray(&c->strays[i]);
         worst = exits_worse(worst, status);
     }
     return worst;
@@ -397,10 +374,9 @@ rebuild_unknown(const job *j, const options *o, const catalog *c)
 
     for (size_t i = 0; j->size == 1 && i < o->paths.n; i++)
         if (!is_in_catalog(c, o->paths.at[i])) {
-            fprintf(stderr,
-                    "h5redset: %s: nothing records it under this path, and files of several owners "
-                    "are in sight: run h5redset as its owner\n",
-                    o->paths.at[i]);
+            print_error("%s: nothing records it under this path, and files of several owners are "
+                        "in sight: run h5redset as its owner",
+                        o->paths.at[i]);
             status = EXITS_ERROR;
         }
     return status;
@@ -426,6 +402,6 @@ command_rebuild(job *j, const options *o, const catalog *c)
         }
     strings_free(&search);
     if (j->size > 1 && c->n + c->nstrays == 0 && j->rank == 0)
-        fprintf(stderr, "h5redset: nothing protected was found\n");
+        print_error("nothing protected was found");
     return job_most(j, j->size > 1 && c->n + c->nstrays == 0 ? EXITS_NOTHING : worst);
 }

@@ -67,7 +67,6 @@ hold_piece(const removal *r, piece *p, rset_err *err)
 {
     const bool  gc = r->o->command == COMMAND_GC;
     files_place at = place_of(p->seen);
-    char       *path = sighting_path(p->seen);
     rset_status st;
 
     at.within = gc ? NULL : &r->o->paths;
@@ -75,8 +74,7 @@ hold_piece(const removal *r, piece *p, rset_err *err)
     if (st == RSET_OK)
         st = files_hold(&p->f, HOLD_FROM_ALL, r->j, err);
     if (st == RSET_OK && gc && !rset_evidence_gone(&p->f.local, &p->f.evidence))
-        st = say_written(path, err);
-    free(path);
+        st = say_written(p->seen->path, err);
     return st;
 }
 
@@ -126,7 +124,7 @@ hold_all(removal *r)
     for (size_t i = 0; st == RSET_OK && i < r->n; i++)
         st = hold_piece(r, &r->at[i], &err);
     if (st != RSET_OK && !wait_tries_again(r->j, st, err.text))
-        print_error(err.text);
+        print_error("%s", err.text);
     return job_most(r->j, exits_of(st));
 }
 
@@ -166,7 +164,7 @@ on_all(const removal *r, rset_status (*step)(const files *f, rset_err *err))
         rset_err err = RSET_ERR_NONE;
 
         if (step(&r->at[i].f, &err) != RSET_OK) {
-            print_error(err.text);
+            print_error("%s", err.text);
             worst = EXITS_ERROR;
         }
     }
@@ -187,11 +185,9 @@ static void
 tell(const removal *r, const piece *p)
 {
     const char *what = r->o->command == COMMAND_GC ? "what protected it " : "";
-    char       *path = sighting_path(p->seen), *safe = shown(path);
 
-    printf("%s: %s%s\n", safe, what, r->o->dry_run ? "would be removed" : "was removed");
-    free(path);
-    free(safe);
+    print_line(stdout, "%s: %s%s", p->seen->path, what,
+               r->o->dry_run ? "would be removed" : "was removed");
 }
 
 /* `how`: how far it goes. Collective; the exit status. */
@@ -234,7 +230,7 @@ remove_if(job *j, const options *o, const removable *what, bool deleted, extent 
     const rset_status st = check(o, what, deleted, &err);
 
     if (st != RSET_OK && j->rank == 0)
-        print_error(err.text);
+        print_error("%s", err.text);
     return st == RSET_OK ? remove_together(j, o, what, how) : EXITS_ERROR;
 }
 
@@ -242,15 +238,10 @@ remove_if(job *j, const options *o, const removable *what, bool deleted, extent 
 static int
 leave_stray(const job *j, const stray *s)
 {
-    char *path = sighting_path(s->seen), *safe = shown(path);
-
     if (j->rank == 0)
-        fprintf(stderr,
-                "h5redset: %s: nothing that can be reached records how it was protected, and it is "
-                "left: remove it with rm(1)\n",
-                safe);
-    free(path);
-    free(safe);
+        print_error("%s: nothing that can be reached records how it was protected, and it is left: "
+                    "remove it with rm(1)",
+                    s->seen->path);
     return EXITS_ERROR;
 }
 
@@ -309,7 +300,7 @@ begin(job *j, const options *o, const picture *p)
         if (status == 0)
             status = remove_all(j, o, &what, o->dry_run ? EXTENT_SAY : EXTENT_ALL);
     } else if (j->rank == 0) {
-        print_error(err.text);
+        print_error("%s", err.text);
     }
     free(hosts);
     return status;
@@ -323,7 +314,7 @@ command_rm(job *j, const options *o, const picture *p)
     if (wait_has_refused(j))
         return EXITS_WELL;
     if (status < 0 && j->rank == 0)
-        fprintf(stderr, "h5redset: nothing protected was found\n");
+        print_error("nothing protected was found");
     return status < 0 ? EXITS_NOTHING : status;
 }
 

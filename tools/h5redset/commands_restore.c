@@ -24,10 +24,7 @@ typedef struct restoring {
 static char *
 data_path(const member *m)
 {
-    char *path = member_path(m);
-
-    path[rset_name_recorded(path)] = '\0';
-    return path;
+    return path_of_file(member_path(m));
 }
 
 static rset_status
@@ -167,20 +164,19 @@ static void
 tell_all(const hosting *p)
 {
     for (int r = 0; r < p->n; r++) {
-        char *path, *safe;
+        char *path;
 
         if (p->hosted[r].by != p->j->rank ||
             wait_tries_again(p->j, p->hosted[r].st, p->hosted[r].err.text))
             continue;
         path = data_path(p->hosted[r].member);
-        safe = shown(path);
         if (p->hosted[r].st == RSET_OK)
-            printf("%s: generation %u %s the newest\n", safe, generation_number(p->f->generation),
-                   p->o->dry_run ? "would become" : "has become");
+            print_line(stdout, "%s: generation %u %s the newest", path,
+                       generation_number(p->f->generation),
+                       p->o->dry_run ? "would become" : "has become");
         else if (r == 0)
-            fprintf(stderr, "h5redset: not restored: %s\n", p->hosted[r].err.text);
+            print_error("not restored: %s", p->hosted[r].err.text);
         free(path);
-        free(safe);
     }
 }
 
@@ -194,7 +190,7 @@ restore_all(restoring *r)
     hosted_begin(p);
     st = hosted_assign(p, &err);
     if (st != RSET_OK && p->j->rank == 0)
-        fprintf(stderr, "h5redset: not restored: %s\n", err.text);
+        print_error("not restored: %s", err.text);
     if (st == RSET_OK && !p->o->dry_run)
         st = hosted_run(p, restore_hosted, r, &err);
     if (st == RSET_OK) {
@@ -264,7 +260,7 @@ restore_list(job *j, const options *o, const char (*hosts)[RSET_HOST_NAME], cons
         return job_most(j, restore_all(&r));
     }
     if (j->rank == 0)
-        print_error(err.text);
+        print_error("%s", err.text);
     return exits_of(st);
 }
 
@@ -288,7 +284,7 @@ command_restore(job *j, const options *o, const lists *all)
         free(key);
     }
     if (all->n == 0 && j->rank == 0)
-        fprintf(stderr, "h5redset: nothing protected was found\n");
+        print_error("nothing protected was found");
     free(hosts);
     return job_most(j, worst == 0 && all->n == 0 ? EXITS_NOTHING : worst);
 }

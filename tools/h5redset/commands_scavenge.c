@@ -101,20 +101,18 @@ rebuild_all(scavenge *s)
 static void
 tell(const item *it, const char *how)
 {
-    char *name = shown(it->name != NULL ? it->name : "?"), *why = shown(it->out.why);
-    char *whose =
-        it->rank >= 0 ? must_print(" (rank %d of %d)", it->rank, it->ranks) : must_copy("");
+    const char *name = it->name != NULL ? it->name : "?";
+    char        whose[64] = "";
 
+    if (it->rank >= 0)
+        snprintf(whose, sizeof whose, " (rank %d of %d)", it->rank, it->ranks);
     if (it->out.how == HOW_NOT)
-        fprintf(stderr, "h5redset: %s%s: %s: %s\n", name, whose,
-                it->out.status == 2 ? "unrecoverable" : "not brought", why);
+        print_error("%s%s: %s: %s", name, whose,
+                    it->out.status == 2 ? "unrecoverable" : "not brought", it->out.why);
     else if (it->out.status != 0)
-        fprintf(stderr, "h5redset: %s%s: %s\n", name, whose, why);
+        print_error("%s%s: %s", name, whose, it->out.why);
     if (it->out.how != HOW_NOT)
-        printf("%s: %s\n", name, how);
-    free(name);
-    free(why);
-    free(whose);
+        print_line(stdout, "%s: %s", name, how);
 }
 
 /* Of what could not be read nobody knows what it was: newer, perhaps, than what is brought instead. The exit status. */
@@ -125,21 +123,13 @@ tell_trouble(const catalog *c)
 
     for (size_t i = 0; i < c->sightings->n; i++) {
         const sighting *seen = &c->sightings->at[i];
-        char           *path, *name, *why;
 
         if (seen->trouble == NULL || !seen->asked)
             continue;
-        path = sighting_path(seen);
-        name = shown(path);
-        why = shown(seen->trouble);
-        fprintf(stderr,
-                "h5redset: %s: cannot be read (%s); what is brought in its place may be older. Run "
-                "it again when it can be read\n",
-                name, why);
+        print_error("%s: cannot be read (%s); what is brought in its place may be older. Run it "
+                    "again when it can be read",
+                    seen->path, seen->trouble);
         status = EXITS_REPAIR;
-        free(path);
-        free(name);
-        free(why);
     }
     return status;
 }
@@ -183,7 +173,7 @@ tell_all(const scavenge *s)
         worst = exits_worse(worst, it->out.status);
     }
     if (untried > 0)
-        fprintf(stderr, "h5redset: %zu files more were not tried; run it again\n", untried);
+        print_error("%zu files more were not tried; run it again", untried);
     tell_count(s, count);
     return is_broken(s) ? EXITS_ERROR : worst;
 }
@@ -295,7 +285,7 @@ carry_out(scavenge *s)
             st = scavenge_write_index(s, &err);
     }
     if (st != RSET_OK && !wait_tries_again(s->j, st, err.text) && s->j->rank == 0)
-        print_error(err.text);
+        print_error("%s", err.text);
     scavenge_end(s);
     return st != RSET_OK ? EXITS_ERROR : s->j->rank == 0 ? status : 0;
 }
@@ -310,8 +300,8 @@ command_scavenge(job *j, const options *o, const picture *p)
 
     scavenge_plan(&s);
     if (s.n == 0 && deleted == NULL && j->rank == 0)
-        fprintf(stderr, "h5redset: nothing protected was found; if it was on other nodes, run "
-                        "under mpiexec with a process on each, or name places with --search\n");
+        print_error("nothing protected was found; if it was on other nodes, run under mpiexec with "
+                    "a process on each, or name places with --search");
     else if (s.n > 0)
         status = o->dry_run ? tell_plan(&s) : carry_out(&s);
     if (wait_has_refused(j)) {

@@ -199,17 +199,14 @@ find_bare(const catalog *c, const family *f, const cat_set *set, const member *l
                 strcmp(place_of_lost(&set->members[m]), place_of_lost(lost)) == 0;
     for (size_t i = 0; i < c->sightings->n; i++) {
         const sighting *s = &c->sightings->at[i];
-        char           *path;
 
         if (s->owner != f->owner || s->said.has_header || s->ahead || c->taken[i] != 0 ||
             (!s->there && !s->said.undo.there))
             continue;
-        path = sighting_path(s);
-        if (strcmp(path, place_of_lost(lost)) == 0) {
+        if (strcmp(s->path, place_of_lost(lost)) == 0) {
             same += found != NULL;
             found = s;
         }
-        free(path);
     }
     return same == 1 ? found : NULL;
 }
@@ -220,8 +217,6 @@ is_other_self(const catalog *c, const family *f, const member *m, size_t at)
 {
     const sighting  *s = &c->sightings->at[at];
     const rset_info *own = s->said.header.infos;
-    char            *path;
-    bool             same;
 
     if (s->owner != f->owner || own == NULL || s->ahead || c->taken[at] != 0 ||
         own->desc.rank != m->rank || own->desc.generation == f->generation)
@@ -233,11 +228,8 @@ is_other_self(const catalog *c, const family *f, const member *m, size_t at)
             return false;
     if (m->known == NULL)
         return false;
-    path = sighting_path(s);
-    same = strcmp(path, recorded_path(m->known)) == 0 ||
+    return strcmp(s->path, recorded_path(m->known)) == 0 ||
            strcmp(recorded_path(own), recorded_path(m->known)) == 0;
-    free(path);
-    return same;
 }
 
 /* A file that says itself that it is of these, and whose it is. */

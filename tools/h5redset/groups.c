@@ -50,10 +50,9 @@ codes_of(const sighting *s, uint64_t *out)
 static uint64_t
 kind_of(const sighting *s)
 {
-    char     *name = must_copy(sighting_old_name(s));
+    char     *name = path_of_file(sighting_old_name(s));
     rset_kind kind;
 
-    name[rset_name_recorded(name)] = '\0';
     rset_kind_of(name, &kind);
     free(name);
     return rset_crc64(0, kind.text, strlen(kind.text));

@@ -36,24 +36,11 @@ is_occupied(const hosting *p, const char *host, const char *path)
                               : m->seen != NULL      ? m->seen->host
                               : p->hosted[r].by >= 0 ? p->hosts[p->hosted[r].by]
                                                      : NULL;
-        char         *at = m != NULL ? member_path(m) : NULL;
-        bool          same = there != NULL && strcmp(there, host) == 0 && strcmp(at, path) == 0;
 
-        free(at);
-        if (same)
+        if (there != NULL && strcmp(there, host) == 0 && strcmp(member_path(m), path) == 0)
             return true;
     }
     return false;
-}
-
-static bool
-is_lost_place_occupied(const hosting *p, const char *host, const member *lost)
-{
-    char      *path = member_path(lost);
-    const bool is = is_occupied(p, host, path);
-
-    free(path);
-    return is;
 }
 
 /* Ranks that process i has, and that all processes of its node have. */
@@ -80,7 +67,7 @@ choose_process(const hosting *p, const member *m)
         int own, node;
 
         if (m->seen != NULL ? strcmp(m->seen->host, p->hosts[i]) != 0
-                            : is_lost_place_occupied(p, p->hosts[i], m))
+                            : is_occupied(p, p->hosts[i], member_path(m)))
             continue;
         count_ranks(p, i, &own, &node);
         if (m->seen != NULL)
@@ -124,7 +111,7 @@ rset_status
 hosted_open(const hosting *p, int r, files *f, rset_err *err)
 {
     const member     *m = p->hosted[r].member;
-    char             *path = member_path(m);
+    const char       *path = member_path(m);
     char             *dir = dir_of(path);
     const files_place at = {
         .dir = dir,
@@ -144,7 +131,6 @@ hosted_open(const hosting *p, int r, files *f, rset_err *err)
                        path);
     else
         st = files_open(&at, f, err);
-    free(path);
     free(dir);
     return st;
 }
@@ -161,7 +147,7 @@ hosted_run(hosting *p, void (*body)(rset_comm *world, void *arg), void *arg, rse
     st = p->j->size > 1 ? rset_hosted_run(&how, body, arg, err)
                         : rset_local_run(p->n, p->o->timeout, body, arg, err);
     if (st != RSET_OK)
-        fprintf(stderr, "h5redset: %s\n", err->text);
+        print_error("%s", err->text);
     free(host_of);
     return st;
 }

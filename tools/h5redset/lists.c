@@ -196,25 +196,19 @@ char *
 list_name(const file_list *l)
 {
     const listed *g = l->n > 0 ? &l->at[0] : &l->aside[0];
-    char         *name = must_copy(g->f != NULL ? family_name(g->f) : g->lost->seen->name);
 
-    name[rset_name_recorded(name)] = '\0';
-    return name;
+    return path_of_file(g->f != NULL ? family_name(g->f) : g->lost->seen->name);
 }
 
 char *
 list_key(const file_list *l)
 {
     const listed *g = l->n > 0 ? &l->at[0] : &l->aside[0];
-    char         *path, *made;
 
     if (g->f != NULL)
         return family_key(g->f);
-    path = sighting_path(g->lost->seen);
-    path[rset_name_recorded(path)] = '\0';
-    made = must_print("%llu:%s", (unsigned long long)g->lost->seen->owner, path);
-    free(path);
-    return made;
+    return must_print("%llu:%.*s", (unsigned long long)g->lost->seen->owner,
+                      (int)rset_name_recorded(g->lost->seen->path), g->lost->seen->path);
 }
 
 static int

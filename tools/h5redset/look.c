@@ -85,9 +85,8 @@ add(sightings *out, const sighting *in, const struct stat *sb, const char *prefi
 
     s->owner = in->owner;
     s->host = must_copy(in->host);
-    s->dir = must_copy(in->dir);
     s->prefix = must_copy(prefix);
-    s->name = must_copy(name);
+    sighting_place(s, in->dir, name);
     s->older = rset_name_kept(name);
     s->aside = rset_name_is_put_aside(name);
     s->device = (uint64_t)sb->st_dev;

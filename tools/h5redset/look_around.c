@@ -151,7 +151,7 @@ note_asked(const places *where, sightings *out, size_t from, bool named)
     bool left = false;
 
     for (size_t i = from; i < out->n; i++) {
-        char *path = sighting_path(&out->at[i]);
+        char *path = must_copy(out->at[i].path);
         bool  within;
 
         cut_to_file(path);
@@ -175,16 +175,13 @@ look_as(const places *where, const spot *at, uint64_t owner, bool must, sighting
     all = all && look_in(where, at->path, owner, out, &named, &err);
     owner_return();
     if (!all && must && err.status != RSET_ABSENT)
-        print_error(err.text);
+        print_error("%s", err.text);
     all = all || !must || err.status == RSET_ABSENT;
     if (!note_asked(where, out, from, named)) {
-        char *safe = shown(at->path);
-
-        fprintf(stderr,
-                "h5redset: %s: is recorded, and a link leads from there out of what was named: "
-                "nothing is changed there; name the directory itself\n",
-                safe);
-        free(safe);
+        print_error(
+            "%s: is recorded, and a link leads from there out of what was named: nothing is "
+            "changed there; name the directory itself",
+            at->path);
         all = false;
     }
     return all;
@@ -198,7 +195,7 @@ look_for_all(const places *where, const spot *at, sightings *out)
     bool     all = find_owners(at->path, &c, &err) == RSET_OK || err.status == RSET_ABSENT;
 
     if (!all && at->named)
-        print_error(err.text);
+        print_error("%s", err.text);
     all = all || !at->named;
     for (size_t i = 0; i < c.n; i++)
         all = look_as(where, at, c.at[i].owner, at->named && c.at[i].ours, out) && all;

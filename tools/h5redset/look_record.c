@@ -7,7 +7,7 @@
 
 /* Whose redundancy file records what this file should be; the newest, of those that this process can read itself. */
 static const sighting *
-find_record(const sightings *list, const sighting *s, const char *path, int *which)
+find_record(const sightings *list, const sighting *s, int *which)
 {
     const sighting *best = NULL;
 
@@ -15,7 +15,7 @@ find_record(const sightings *list, const sighting *s, const char *path, int *whi
         for (int k = 1; k < list->at[i].said.header.ninfos && !list->at[i].ahead; k++) {
             const rset_info *r = &list->at[i].said.header.infos[k];
 
-            if (list->at[i].owner == s->owner && strcmp(recorded_path(r), path) == 0 &&
+            if (list->at[i].owner == s->owner && strcmp(recorded_path(r), s->path) == 0 &&
                 (best == NULL ||
                  rset_generation_newer(r->desc.generation,
                                        best->said.header.infos[*which].desc.generation))) {
@@ -70,16 +70,13 @@ look_at_unrecorded(sightings *list)
 {
     for (size_t i = 0; i < list->n; i++) {
         sighting       *s = &list->at[i];
-        char           *path;
         const sighting *by;
         int             which = 0;
 
         if (s->said.has_header || s->ahead || !s->there)
             continue;
-        path = sighting_path(s);
-        by = find_record(list, s, path, &which);
+        by = find_record(list, s, &which);
         if (by != NULL && is_one(list, s))
             compare_with_record(s, by, which);
-        free(path);
     }
 }

@@ -35,7 +35,7 @@ draw(const catalog *c, const char *name)
     if (to != NULL)
         report_svg(c, to);
     if (to == NULL || ferror(to) != 0 || fclose(to) != 0) {
-        fprintf(stderr, "h5redset: %s: cannot be written: %s\n", name, strerror(errno));
+        print_error("%s: cannot be written: %s", name, strerror(errno));
         return EXITS_ERROR;
     }
     return EXITS_WELL;
@@ -59,7 +59,7 @@ list(const job *j, const options *o, const picture *p)
     if (j->rank == 0 && !o->json)
         report_replaced(&p->replaced, &p->newest, stdout);
     if (j->rank == 0 && all->n == 0 && !o->json)
-        fprintf(stderr, "h5redset: nothing protected was found\n");
+        print_error("nothing protected was found");
     fflush(stdout);
     return lists_exit_status(all);
 }
@@ -87,10 +87,10 @@ report(const job *j, const options *o, const picture *p)
     fflush(stdout);
     if (catalog_exit_status(c) == EXITS_NOTHING && !o->json)
         for (size_t i = 0; i < o->paths.n; i++)
-            fprintf(stderr,
-                    "h5redset: %s: %s; if it was on another node, run under mpiexec with a process "
-                    "on each node, or name other places with --search\n",
-                    o->paths.at[i], p->there ? "nothing protected was found" : "no such path");
+            print_error(
+                "%s: %s; if it was on another node, run under mpiexec with a process on each "
+                "node, or name other places with --search",
+                o->paths.at[i], p->there ? "nothing protected was found" : "no such path");
     return status;
 }
 
@@ -143,7 +143,7 @@ act_as(const acting *a, uint64_t owner, const picture *his)
     int       status = EXITS_ERROR;
 
     if (failed)
-        print_error(err.text);
+        print_error("%s", err.text);
     if (job_most(a->j, failed) == 0)
         status = act(a->j, a->o, his);
     owner_return();
@@ -277,7 +277,7 @@ look_and_act(job *j, const options *o)
         status = exits_worse(status, mixed);
         picture_forget(&p);
     } else if (j->rank == 0) {
-        print_error(err.text);
+        print_error("%s", err.text);
     }
     forget_seen(&p);
     status = exits_where(status, p.there);
@@ -296,7 +296,7 @@ protect_as_owner(job *j, const options *o, const picture *p)
     int status = EXITS_ERROR;
 
     if (failed)
-        print_error(err.text);
+        print_error("%s", err.text);
     if (job_most(j, failed) == 0)
         status = command_protect(j, o, p);
     owner_return();
@@ -323,7 +323,7 @@ look_and_protect(job *j, const options *o)
         status = protect_as_owner(j, &own, &p);
         picture_forget(&p);
     } else if (j->rank == 0) {
-        print_error(err.text);
+        print_error("%s", err.text);
     }
     forget_seen(&p);
     strings_free(&own.paths);
@@ -362,7 +362,7 @@ run(const options *o)
     int         status = EXITS_ERROR;
 
     if (st != RSET_OK)
-        print_error(err.text);
+        print_error("%s", err.text);
     else if (o->wait >= 0)
         status = attempt_until_free(&j, o);
     else
@@ -381,7 +381,7 @@ main(int argc, char **argv)
         status = o.command == COMMAND_NONE ? EXIT_SUCCESS : run(&o);
     options_free(&o);
     if (fflush(stdout) != 0 || ferror(stdout) != 0) {
-        fprintf(stderr, "h5redset: standard output: %s\n", strerror(errno));
+        print_error("standard output: %s", strerror(errno));
         status = EXITS_ERROR;
     }
     return status;

@@ -53,16 +53,12 @@ tell_of_set(const cat_set *set, bool speaks)
     for (int i = 0; i < set->desc.members; i++) {
         const member *m = &set->members[i];
         const char   *why = needed_why(m);
-        char         *path;
 
         if (why == NULL || (m->asked && m->seen != NULL))
             continue;
         any = true;
-        if (!speaks)
-            continue;
-        path = member_path(m);
-        fprintf(stderr, "h5redset: %s: %s; --force does it all the same\n", path, why);
-        free(path);
+        if (speaks)
+            print_error("%s: %s; --force does it all the same", member_path(m), why);
     }
     return any;
 }

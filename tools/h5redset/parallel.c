@@ -226,24 +226,19 @@ recover_hosted(rset_comm *world, void *arg)
 static void
 tell_text(const hosting *p, const char *host, const member *m, const char *what)
 {
-    char *path = member_path(m), *safe = shown(path);
-
-    if (p->j->size > 1)
-        printf("%s:", host);
-    printf("%s: %s\n", safe, what);
-    free(path);
-    free(safe);
+    print_line(stdout, "%s%s%s: %s", p->j->size > 1 ? host : "", p->j->size > 1 ? ":" : "",
+               member_path(m), what);
 }
 
 /* What had been changed is put aside. */
 static void
 tell_changed(const hosting *p, const hosted *at)
 {
-    char text[RSET_ERR_TEXT], *path = member_path(at->member);
+    char text[RSET_ERR_TEXT];
 
-    rset_put_aside_say(&at->out.altered, rset_path_base(path), at->out.aside, text, sizeof text);
+    rset_put_aside_say(&at->out.altered, rset_path_base(member_path(at->member)), at->out.aside,
+                       text, sizeof text);
     tell_text(p, p->j->host, at->member, text);
-    free(path);
 }
 
 static void
@@ -251,22 +246,20 @@ tell_hosted(const hosting *p, int r)
 {
     const hosted *at = &p->hosted[r];
     const member  m = member_after(at->member, &at->out);
-    char         *what, *text;
+    char         *what;
 
     if (wait_tries_again(p->j, at->st, at->err.text))
         return;
     what = action_text(&at->out.decided, &m, p->dry);
-    text = shown(at->st == RSET_OK ? at->out.note : at->err.text);
     if (at->st != RSET_OK && r == 0)
-        fprintf(stderr, "h5redset: %s\n", text);
+        print_error("%s", at->err.text);
     else if (at->st == RSET_OK && at->out.aside != 0)
         tell_changed(p, at);
     else if (at->st == RSET_OK && what != NULL)
         tell_text(p, p->j->host, at->member, what);
-    else if (at->st == RSET_OK && r == 0 && text[0] != '\0')
-        printf("%s\n", text);
+    else if (at->st == RSET_OK && r == 0 && at->out.note[0] != '\0')
+        print_line(stdout, "%s", at->out.note);
     free(what);
-    free(text);
 }
 
 static void
@@ -310,7 +303,7 @@ rebuild_all(hosting *p)
     if (st == RSET_OK)
         tell_all(p);
     else if (p->j->rank == 0)
-        print_error(err.text);
+        print_error("%s", err.text);
     st = hosted_status(p, st);
     return st == RSET_OK ? exit_status_after(p) : exits_of(st);
 }
@@ -357,15 +350,15 @@ rebuild_has_work(const family *f)
 static void
 tell_what_is_left(const family *f)
 {
-    char *text = advice(f), *name = shown(family_name(f));
+    char *text = advice(f);
 
     if (f->decision.verdict == RSET_VERDICT_REFUSE && family_exit_status(f) != EXITS_WELL)
         report_refusal(f);
+    else if (text[0] != '\0' && f->partly)
+        print_error("%s: %s", family_name(f), text);
     else if (text[0] != '\0')
-        fprintf(f->partly ? stderr : stdout, "%s%s: %s\n", f->partly ? "h5redset: " : "", name,
-                text);
+        print_line(stdout, "%s: %s", family_name(f), text);
     free(text);
-    free(name);
 }
 
 /* A program is changing the files, and --wait says to look again when it has ended. The same on all processes, of which one tells. */
@@ -405,7 +398,7 @@ begin_hosting(hosting *p, job *j, const options *o, const family *f, bool dry)
 
     *p = (hosting){.j = j, .o = o, .f = f, .dry = dry};
     if (job_hosts(j, &hosts, &err) != RSET_OK)
-        print_error(err.text);
+        print_error("%s", err.text);
     else
         hosted_begin(p);
     p->hosts = (const char(*)[RSET_HOST_NAME])hosts;

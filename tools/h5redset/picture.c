@@ -73,19 +73,13 @@ picture_has_any(const picture *p)
 static const sighting *
 find_strange(const family *f, const member *m, const sightings *everyone)
 {
-    char           *path = m->seen == NULL && m->known != NULL ? member_path(m) : NULL;
-    const sighting *found = NULL;
-
-    for (size_t i = 0; path != NULL && found == NULL && i < everyone->n; i++) {
+    for (size_t i = 0; m->seen == NULL && m->known != NULL && i < everyone->n; i++) {
         const sighting *s = &everyone->at[i];
-        char           *at = s->owner != f->owner && s->there ? sighting_path(s) : NULL;
 
-        if (at != NULL && strcmp(at, path) == 0)
-            found = s;
-        free(at);
+        if (s->owner != f->owner && s->there && strcmp(s->path, member_path(m)) == 0)
+            return s;
     }
-    free(path);
-    return found;
+    return NULL;
 }
 
 static const sighting *
@@ -103,18 +97,12 @@ static void
 tell_mixed(const family *f, const sighting *strange)
 {
     char *first = owner_name(f->owner), *second = owner_name(strange->owner);
-    char *path = sighting_path(strange), *safe = shown(path), *name = shown(family_name(f));
 
-    fprintf(
-        stderr,
-        "h5redset: %s: files of several owners (%s; %s has %s): what is protected together is of "
-        "one owner, and nothing is done to it\n",
-        name, first, second, safe);
+    print_error("%s: files of several owners (%s; %s has %s): what is protected together is of one "
+                "owner, and nothing is done to it",
+                family_name(f), first, second, strange->path);
     free(first);
     free(second);
-    free(path);
-    free(safe);
-    free(name);
 }
 
 static void

@@ -33,10 +33,8 @@ static char *
 path_before(const sighting *s)
 {
     uint64_t number;
-    char    *path = sighting_path(s);
 
-    path[rset_name_changed(path, &number)] = '\0';
-    return path;
+    return must_print("%.*s", (int)rset_name_changed(s->path, &number), s->path);
 }
 
 static unsigned
@@ -53,12 +51,10 @@ static bool
 is_one_of(const sighting *file, const char *path)
 {
     const rset_info *own = sighting_records(file)->infos;
-    char            *first = sighting_path(file);
-    bool             is = strcmp(first, path) == 0;
+    bool             is = strcmp(file->path, path) == 0;
 
     for (int i = 1; own != NULL && i < own->nfiles; i++)
         is = is || strcmp(own->files[i].path, path) == 0;
-    free(first);
     return is;
 }
 
@@ -102,19 +98,14 @@ replaced_asked(const sightings *all)
 static void
 print_one(const sighting *s, const catalog *c, FILE *to)
 {
-    char     *path = sighting_path(s), *safe = shown(path), *host = shown(s->host), size[32];
-    char      when[40];
     const int rank = rank_of(c, s);
+    char      size[32], when[40], whose[32] = "";
 
     rset_time_say(s->altered.when, when, sizeof when);
-    fputs("  ", to);
     if (rank >= 0)
-        fprintf(to, "rank %d, ", rank);
-    fprintf(to, "generation %u: %s:%s, %s, written%s\n", generation_of(s), host, safe,
-            rset_amount_say(s->size, size), when);
-    free(path);
-    free(safe);
-    free(host);
+        snprintf(whose, sizeof whose, "rank %d, ", rank);
+    print_line(to, "  %sgeneration %u: %s:%s, %s, written%s", whose, generation_of(s), s->host,
+               s->path, rset_amount_say(s->size, size), when);
 }
 
 void
@@ -136,16 +127,14 @@ static json_t *
 json_of_one(const sighting *s, const catalog *c)
 {
     json_t   *o = json_object();
-    char     *path = sighting_path(s);
     const int rank = rank_of(c, s);
 
-    json_put_text(o, "path", path);
+    json_put_text(o, "path", s->path);
     json_put_text(o, "host", s->host);
     json_put(o, "rank", rank >= 0 ? json_integer(rank) : json_null());
     json_put(o, "generation", json_integer((json_int_t)generation_of(s)));
     json_put(o, "size", json_integer((json_int_t)s->size));
     json_put(o, "time", json_integer((json_int_t)s->altered.when));
-    free(path);
     return o;
 }
 
@@ -165,13 +154,8 @@ json_of_replaced(const sightings *all, const catalog *c)
 static void
 tell(const job *j, const sighting *s, const char *what)
 {
-    char *path = sighting_path(s), *safe = shown(path);
-
-    if (j->size > 1)
-        printf("%s:", s->host);
-    printf("%s: %s\n", safe, what);
-    free(path);
-    free(safe);
+    print_line(stdout, "%s%s%s: %s", j->size > 1 ? s->host : "", j->size > 1 ? ":" : "", s->path,
+               what);
 }
 
 static void
@@ -227,7 +211,7 @@ replaced_remove(const job *j, const options *o, const sightings *all, const sigh
         if (s->by != j->rank || (file != NULL ? !is_of(s, file) : !is_meant(all, s)))
             continue;
         if (!o->dry_run && remove_one(o, s, &err) != RSET_OK) {
-            print_error(err.text);
+            print_error("%s", err.text);
             worst = EXITS_ERROR;
         } else {
             tell(j, s, o->dry_run ? "would be removed" : "was removed");

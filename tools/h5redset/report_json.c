@@ -52,11 +52,11 @@ file(const member *m, int index)
 {
     json_t    *f = json_object();
     const bool known = m->seen != NULL || m->belongs != NULL || m->known != NULL;
-    char      *path = known ? member_path(m) : NULL, *words = describe_state(m);
+    char      *words = describe_state(m);
 
     json_put(f, "member", json_integer(index));
     json_put(f, "rank", m->rank >= 0 ? json_integer(m->rank) : json_null());
-    json_put_text(f, "path", path);
+    json_put_text(f, "path", known ? member_path(m) : NULL);
     json_put(f, "found", json_boolean(m->seen != NULL));
     json_put(f, "size",
              m->known != NULL ? json_integer((json_int_t)rset_info_length(m->known)) : json_null());
@@ -73,7 +73,6 @@ file(const member *m, int index)
         json_put(f, "bad", ranges(&m->seen->data));
         json_put(f, "bad_redundancy", ranges(&m->seen->payload));
     }
-    free(path);
     free(words);
     return f;
 }
@@ -128,14 +127,12 @@ one_stray(const stray *one)
 {
     const sighting *s = one->seen;
     json_t         *o = json_object();
-    char           *path = sighting_path(s);
 
-    json_put_text(o, "path", path);
+    json_put_text(o, "path", s->path);
     json_put_text(o, "host", s->host);
     json_put_text(o, "trouble", s->trouble != NULL ? s->trouble : "");
     json_put_text(o, "decision", rset_verdict_name(one->decision.verdict));
     json_put_text(o, "reason", rset_reason_name(one->decision.reason));
-    free(path);
     return o;
 }
 

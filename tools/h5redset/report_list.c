@@ -112,19 +112,17 @@ static void
 print_one(const listed *g, FILE *to)
 {
     const rset_stamp stamp = listed_stamp(g);
-    char *scheme = scheme_text(g), *label = shown(stamp.label != NULL ? stamp.label : "");
-    char *reason = why(g), *safe = shown(reason), size[32], bytes[32], date[64];
+    char            *scheme = scheme_text(g), *reason = why(g), size[32], bytes[32], date[64];
+    char            *label = must_print(stamp.label != NULL ? "  \"%s\"" : "", stamp.label);
 
     show_time(stamp.time, date, sizeof date);
-    fprintf(to, "  %6u  %-19s  %-9s %5d  %-10s %-10s  %s%s", generation_number(g->generation), date,
-            scheme, g->f != NULL ? g->f->desc.ranks : 0, rset_amount_say(g->size, size),
-            rset_amount_say(g->bytes, bytes), state_word(g), g->newest ? ", newest" : "");
-    if (label[0] != '\0')
-        fprintf(to, "  \"%s\"", label);
-    fprintf(to, "%s%s\n", safe[0] != '\0' ? "\n          -> " : "", safe);
-    free(safe);
-    free(reason);
+    print_line(to, "  %6u  %-19s  %-9s %5d  %-10s %-10s  %s%s%s", generation_number(g->generation),
+               date, scheme, g->f != NULL ? g->f->desc.ranks : 0, rset_amount_say(g->size, size),
+               rset_amount_say(g->bytes, bytes), state_word(g), g->newest ? ", newest" : "", label);
+    if (reason[0] != '\0')
+        print_line(to, "          -> %s", reason);
     free(label);
+    free(reason);
     free(scheme);
 }
 
@@ -135,15 +133,14 @@ report_list(const lists *all, bool verified, FILE *to)
         report_unread(verified, to);
     for (size_t i = 0; i < all->n; i++) {
         const file_list *l = &all->at[i];
-        char            *name = list_name(l), *safe = shown(name);
+        char            *name = list_name(l);
 
-        fprintf(to, "%s: %zu generation%s\n  %6s  %-19s  %-9s %5s  %-10s %-10s  %s\n", safe, l->n,
-                l->n == 1 ? "" : "s", "number", "protected", "scheme", "ranks", "size", "on disk",
-                "state");
+        print_line(to, "%s: %zu generation%s", name, l->n, l->n == 1 ? "" : "s");
+        print_line(to, "  %6s  %-19s  %-9s %5s  %-10s %-10s  %s", "number", "protected", "scheme",
+                   "ranks", "size", "on disk", "state");
         for (size_t k = 0; k < l->n; k++)
             print_one(&l->at[k], to);
         report_aside(l, to);
-        free(safe);
         free(name);
     }
 }

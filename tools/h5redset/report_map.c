@@ -72,7 +72,8 @@ draw_headings(const map *m, const family *f, int width, FILE *to)
 {
     char *what = describe_family(f);
 
-    fprintf(to, "%s\n%-*s", what, LEFT, "");
+    print_line(to, "%s", what);
+    fprintf(to, "%-*s", LEFT, "");
     for (size_t i = 0; i < m->columns.n; i++) {
         char *heading = map_heading(m, (int)i, width);
 

@@ -33,15 +33,13 @@ report_deleted(const catalog *c, const char *what)
 {
     const family *first = NULL;
     const size_t  n = catalog_deleted(c, &first);
-    char         *name, *more;
+    char          more[64] = "";
 
     if (n == 0)
         return;
-    name = shown(family_name(first));
-    more = must_print(" and %zu checkpoint%s more", n - 1, n == 2 ? "" : "s");
-    printf("%s%s: deleted, and %s\n", name, n > 1 ? more : "", what);
-    free(name);
-    free(more);
+    if (n > 1)
+        snprintf(more, sizeof more, " and %zu checkpoint%s more", n - 1, n == 2 ? "" : "s");
+    print_line(stdout, "%s%s: deleted, and %s", family_name(first), more, what);
 }
 
 void

@@ -38,9 +38,11 @@ typedef struct panel {
 
 /* For XML; what `shown` leaves is UTF-8 without control characters. */
 static void
-put_xml(const char *text, FILE *to)
+put_xml(const char *raw, FILE *to)
 {
-    for (; *text != '\0'; text++) {
+    char *safe = shown(raw);
+
+    for (const char *text = safe; *text != '\0'; text++) {
         if (*text == '<')
             fputs("&lt;", to);
         else if (*text == '&')
@@ -50,6 +52,7 @@ put_xml(const char *text, FILE *to)
         else
             fputc(*text, to);
     }
+    free(safe);
 }
 
 static void
@@ -90,25 +93,21 @@ put_tile(const tile *t, int x, int y, FILE *to)
 {
     const state_look *look = &state_looks[t->m->state];
     const bool        healthy = t->m->state == STATE_HEALTHY;
-    char             *path = member_path(t->m), *safe = shown(path);
-    char             *words = describe_state(t->m), *state = shown(words);
+    char             *words = describe_state(t->m);
+    char             *title = must_print("%s: %s (set %d)", member_path(t->m), words, t->desc->set);
     char *frame = must_print("stroke=\"%s\" stroke-width=\"%d\"%s", look->rgb, healthy ? 1 : 3,
                              t->m->state == STATE_LOST ? " stroke-dasharray=\"5 3\"" : "");
 
     fputs("<g class=\"tile\"><title>", to);
-    put_xml(safe, to);
-    fputs(": ", to);
-    put_xml(state, to);
-    fprintf(to, " (set %d)</title>", t->desc->set);
+    put_xml(title, to);
+    fputs("</title>", to);
     put_box(t->desc->set, x, y, TILE_WIDTH, TILE_HEIGHT, frame, to);
     fprintf(to, "<text x=\"%d\" y=\"%d\">%d</text>", x + 6, y + 18, t->m->rank);
     if (!healthy)
         put_mark(look, x + TILE_WIDTH - 20, y + 5, to);
     fputs("</g>\n", to);
-    free(path);
-    free(safe);
     free(words);
-    free(state);
+    free(title);
     free(frame);
 }
 

@@ -29,7 +29,7 @@ describe_family(const family *f)
     const int        alone = count_left_over(f), sets = d->sets - alone;
     const rset_stamp stamp = family_stamp(f);
     char             parity[32] = "", generation[32] = "written by another program", more[48] = "";
-    char            *name = shown(family_name(f)), *label, *text;
+    const char      *label = stamp.label != NULL ? stamp.label : "";
 
     if (d->scheme->count_key != NULL)
         snprintf(parity, sizeof parity, ":%d", d->parity);
@@ -37,14 +37,10 @@ describe_family(const family *f)
         snprintf(generation, sizeof generation, "generation %u", generation_number(d->generation));
     if (alone > 0)
         snprintf(more, sizeof more, " and %d not protected", alone);
-    label = shown(stamp.label != NULL ? stamp.label : "");
-    text =
-        must_print("%s: %s%s, %d rank%s in %d set%s%s, %s%s%s%s", name, d->scheme->name, parity,
-                   d->ranks - alone, d->ranks == 1 ? "" : "s", sets, sets == 1 ? "" : "s", more,
-                   generation, label[0] != '\0' ? " \"" : "", label, label[0] != '\0' ? "\"" : "");
-    free(label);
-    free(name);
-    return text;
+    return must_print("%s: %s%s, %d rank%s in %d set%s%s, %s%s%s%s", family_name(f),
+                      d->scheme->name, parity, d->ranks - alone, d->ranks == 1 ? "" : "s", sets,
+                      sets == 1 ? "" : "s", more, generation, label[0] != '\0' ? " \"" : "", label,
+                      label[0] != '\0' ? "\"" : "");
 }
 
 static char *
@@ -310,16 +306,15 @@ static void
 report_set(const cat_set *s)
 {
     if (s->lost)
-        fprintf(stderr, "h5redset: set %d: %s: %s unrecoverable\n", s->desc.set, SET_GONE, s->why);
+        print_error("set %d: %s: %s unrecoverable", s->desc.set, SET_GONE, s->why);
     else if (s->why[0] != '\0')
-        fprintf(stderr, "h5redset: set %d: %s: %s\n", s->desc.set, verdict_looks[s->verdict].word,
-                s->why);
+        print_error("set %d: %s: %s", s->desc.set, verdict_looks[s->verdict].word, s->why);
 }
 
 void
 report_refusal(const family *f)
 {
-    char *text = advice(f), *name = shown(family_name(f));
+    char *text = advice(f);
     int   gone = 0;
 
     for (int k = 0; k < f->nsets; k++) {
@@ -327,9 +322,8 @@ report_refusal(const family *f)
         if (f->sets[k].verdict == VERDICT_UNRECOVERABLE && (!f->sets[k].lost || gone <= SHOWN_SETS))
             report_set(&f->sets[k]);
     }
-    fprintf(stderr, "h5redset: %s: %s\n", name, text);
+    print_error("%s: %s", family_name(f), text);
     free(text);
-    free(name);
 }
 
 /* ---- tables ---- */
@@ -338,21 +332,16 @@ static void
 print_member(const member *m, int index, bool many_hosts, FILE *to)
 {
     const char *host = many_hosts ? member_host(m) : NULL;
-    char *path = member_path(m), *safe = shown(path), *words = describe_state(m), size[32] = "?";
-    char *state = shown(words), *node = shown(host != NULL ? host : ""), more[32] = "";
+    char       *words = describe_state(m), size[32] = "?", more[32] = "";
 
     if (m->known != NULL)
         rset_amount_say(rset_info_length(m->known), size);
     if (m->known != NULL && m->known->nfiles > 1)
         snprintf(more, sizeof more, " and %d more", m->known->nfiles - 1);
-    fprintf(to, "    %5d %7d  %-10s %s%s%s%s%s  %s\n", m->rank, index, size, node,
-            host != NULL ? ":" : "", safe, more,
-            m->seen == NULL && m->known != NULL ? " (recorded)" : "", state);
-    free(node);
-    free(path);
-    free(safe);
+    print_line(to, "    %5d %7d  %-10s %s%s%s%s%s  %s", m->rank, index, size,
+               host != NULL ? host : "", host != NULL ? ":" : "", member_path(m), more,
+               m->seen == NULL && m->known != NULL ? " (recorded)" : "", words);
     free(words);
-    free(state);
 }
 
 static void
@@ -366,15 +355,6 @@ print_set(const cat_set *s, bool many_hosts, FILE *to)
             verdict_looks[s->verdict].word, s->why[0] != '\0' ? ": " : "", s->why);
     for (int i = 0; i < s->desc.members; i++)
         print_member(&s->members[i], i, many_hosts, to);
-}
-
-static void
-print_shown(const char *before, const char *text, FILE *to)
-{
-    char *safe = shown(text);
-
-    fprintf(to, "%s%s", before, safe);
-    free(safe);
 }
 
 static void
@@ -393,12 +373,10 @@ print_heading(const family *f, int64_t now, FILE *to)
     local = localtime(&when);
     if (local != NULL)
         strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S", local);
-    fprintf(to, "%s, protected %s (%s ago)", what, date, show_age(now - (int64_t)newest, age));
-    if (user != NULL)
-        print_shown(" by ", user, to);
-    if (stamp.job != NULL)
-        print_shown(" in job ", stamp.job, to);
-    fputc('\n', to);
+    print_line(to, "%s, protected %s (%s ago)%s%s%s%s", what, date,
+               show_age(now - (int64_t)newest, age), user != NULL ? " by " : "",
+               user != NULL ? user : "", stamp.job != NULL ? " in job " : "",
+               stamp.job != NULL ? stamp.job : "");
     free(user);
     free(what);
 }
@@ -448,21 +426,18 @@ print_family(const family *f, const file_list *l, bool problems, bool many_hosts
     print_space(l, to);
     report_aside(l, to);
     if (text[0] != '\0')
-        fprintf(to, "    -> %s\n", text);
+        print_line(to, "    -> %s", text);
     free(text);
 }
 
 static void
 print_stray(const stray *one, FILE *to)
 {
-    char *path = sighting_path(one->seen), *safe = shown(path);
     char *text = reason_text(&one->decision, &one->all);
 
-    fprintf(to,
-            "%s: was protected, or was to be; nothing that can be reached records how\n    -> %s\n",
-            safe, one->seen->trouble != NULL ? one->seen->trouble : text);
-    free(path);
-    free(safe);
+    print_line(to, "%s: was protected, or was to be; nothing that can be reached records how",
+               one->seen->path);
+    print_line(to, "    -> %s", one->seen->trouble != NULL ? one->seen->trouble : text);
     free(text);
 }
 

@@ -56,14 +56,19 @@ rename_path(char **path, const sighting *s, rset_name_kind as)
 static void
 put_aside(sighting *s, rset_name_kind as)
 {
+    char *kept;
+
     s->older = rset_evidence_generation(&s->said);
     s->aside = true;
-    rename_path(&s->name, s, as);
+    kept = must_copy(s->name);
+    rename_path(&kept, s, as);
+    sighting_place(s, s->dir, kept);
     for (int i = 0; i < s->said.header.ninfos; i++)
         if (s->said.header.infos[i].nfiles > 0)
             rename_path(&s->said.header.infos[i].files[0].path, s, as);
     free(s->prefix);
     s->prefix = must_print("%s.", s->name);
+    free(kept);
 }
 
 void

@@ -38,15 +38,14 @@ static void
 put_origin(json_t *to, const scavenge *s, const item *it)
 {
     const sighting *from = it->out.from >= 0 ? &s->c->sightings->at[it->out.from] : it->seen;
-    char           *path = from != NULL                            ? sighting_path(from)
-                           : it->m != NULL && it->m->known != NULL ? must_copy(recorded_path(it->m->known))
+    const char     *path = from != NULL                            ? from->path
+                           : it->m != NULL && it->m->known != NULL ? recorded_path(it->m->known)
                                                                    : NULL;
 
     json_put_text(to, "host", from != NULL ? from->host : NULL);
     json_put_text(to, "path", path);
     if (it->seen != NULL && it->seen->renamed)
         json_put_text(to, "renamed_from", sighting_old_name(it->seen));
-    free(path);
 }
 
 /* The files of an earlier index, by name. */

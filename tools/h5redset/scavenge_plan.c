@@ -127,10 +127,8 @@ is_directory_asked(const scavenge *s, const family *f)
     for (int k = 0; !is && k < f->nsets; k++)
         for (int i = 0; !is && i < f->sets[k].desc.members; i++) {
             const member *m = &f->sets[k].members[i];
-            char         *path = m->seen != NULL && m->asked ? sighting_path(m->seen) : NULL;
 
-            is = path != NULL && strings_find(&s->o->paths, path) < 0;
-            free(path);
+            is = m->seen != NULL && m->asked && strings_find(&s->o->paths, m->seen->path) < 0;
         }
     return is;
 }

@@ -77,10 +77,22 @@ sightings_next_owner(const sightings *list, size_t from, size_t *next_out)
     return owner;
 }
 
-char *
-sighting_path(const sighting *s)
+void
+sighting_place(sighting *s, const char *dir, const char *name)
 {
-    return must_print("%s/%s", s->dir, s->name);
+    char *were[] = {s->dir, s->name, s->path};
+
+    s->dir = must_copy(dir);
+    s->name = must_copy(name);
+    s->path = must_print("%s/%s", dir, name);
+    for (size_t i = 0; i < sizeof were / sizeof *were; i++)
+        free(were[i]);
+}
+
+char *
+path_of_file(const char *path)
+{
+    return must_print("%.*s", (int)rset_name_recorded(path), path);
 }
 
 const char *
@@ -124,6 +136,7 @@ sighting_free(sighting *s)
     free(s->dir);
     free(s->prefix);
     free(s->name);
+    free(s->path);
     free(s->trouble);
     rset_evidence_free(&s->said);
     rset_evidence_free(&s->later);
@@ -212,6 +225,16 @@ sightings_pack(const sightings *list, uint8_t **buf_out, size_t *len_out, rset_e
 }
 
 static bool
+take_place(const rset_part *dir, const rset_part *name, sighting *s)
+{
+    const bool are = rset_part_text(dir) != NULL && rset_part_text(name) != NULL;
+
+    if (are)
+        sighting_place(s, rset_part_text(dir), rset_part_text(name));
+    return are;
+}
+
+static bool
 take_text(const rset_part *part, char **out)
 {
     const char *text = rset_part_text(part);
@@ -248,8 +271,8 @@ unpack_one(const rset_part *block, sighting *s)
         part[i] = rset_parts_at(block->at, i);
     return rset_part_copy(&part[PLAIN], s, PLAIN_SIZE) &&
            rset_are_bools(s, bools, sizeof bools / sizeof *bools) && s->owner < UINT32_MAX &&
-           take_text(&part[HOST], &s->host) && take_text(&part[FOLDER], &s->dir) &&
-           take_text(&part[PREFIX], &s->prefix) && take_text(&part[NAME], &s->name) &&
+           take_text(&part[HOST], &s->host) && take_place(&part[FOLDER], &part[NAME], s) &&
+           take_text(&part[PREFIX], &s->prefix) &&
            (part[TROUBLE].len == 0 || take_text(&part[TROUBLE], &s->trouble)) &&
            rset_evidence_unpack(part[SAID].at, part[SAID].len, &s->said) &&
            rset_evidence_unpack(part[LATER].at, part[LATER].len, &s->later) &&

@@ -31,9 +31,10 @@ typedef struct sighting {
     bool renamed; /* the data file got its name without what protects it: that has `prefix` still */
     bool aside;   /* that was put aside, when an older one took its place */
     bool replaced; /* it is none of the files: what another program had made of one (replaced.h) */
-    char         *host, *dir, *prefix, *name; /* data file `name` in `dir`; owned, as all here */
-    char         *trouble;                    /* why it could not be looked at; NULL: it could */
-    rset_evidence said;                       /* what the disk says, without checksums of content */
+    char         *host, *prefix;     /* owned, as all here */
+    char         *dir, *name, *path; /* of the data file: `name` in `dir` (sighting_place) */
+    char         *trouble;           /* why it could not be looked at; NULL: it could */
+    rset_evidence said;              /* what the disk says, without checksums of content */
     rset_evidence later; /* of what is `ahead`: what it will say then, and the rest is not said */
     rset_ranges   data, payload; /* what is bad of it */
 } sighting;
@@ -55,8 +56,11 @@ sightings sightings_of(const sightings *list, uint64_t owner);
 /* The owner that comes after those before `from`, an index, in a list that is sorted so; *next_out: where the next one begins. */
 uint64_t sightings_next_owner(const sightings *list, size_t from, size_t *next_out);
 
-/* Where its data file is or was: a path. A new string. */
-char *sighting_path(const sighting *s);
+/* Says where its data file is, or was. */
+void sighting_place(sighting *s, const char *dir, const char *name);
+
+/* The path of a data file, without what says that it is an older generation of it, or was put aside. A new string. */
+char *path_of_file(const char *path);
 
 /* The name that its data file had when it was protected, where it was renamed since; else that which it has. Borrowed. */
 const char *sighting_old_name(const sighting *s);

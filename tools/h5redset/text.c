@@ -83,13 +83,37 @@ shown(const char *text)
     return out;
 }
 
-void
-print_error(const char *text)
+static void
+print(FILE *to, const char *who, const char *fmt, va_list args)
 {
-    char *safe = shown(text);
+    char *text = NULL, *safe;
 
-    fprintf(stderr, "h5redset: %s\n", safe);
+    if (vasprintf(&text, fmt, args) < 0)
+        no_memory();
+    safe = shown(text);
+    fprintf(to, "%s%s\n", who, safe);
     free(safe);
+    free(text);
+}
+
+void
+print_line(FILE *to, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    print(to, "", fmt, args);
+    va_end(args);
+}
+
+void
+print_error(const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    print(stderr, "h5redset: ", fmt, args);
+    va_end(args);
 }
 
 char *

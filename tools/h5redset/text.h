@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 _Noreturn void no_memory(void);
 
@@ -22,8 +23,11 @@ void *must_have_room(void *list, size_t n, size_t *room, size_t size);
  * A new string. */
 char *shown(const char *text);
 
-/* A message on stderr, which may have names in it: as it can be shown. */
-void print_error(const char *text);
+/* A line, which may have names in it: as it can be shown. */
+void print_line(FILE *to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The same on stderr, after the name of this program. */
+void print_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* The directory part of an absolute path. A new string. */
 char *dir_of(const char *path);

@@ -145,14 +145,10 @@ find_obstacle(const waiting *w)
 static void
 tell_once(waiting *w, const char *text)
 {
-    char *line;
-
     if (text == NULL || rset_clock() - w->since < patience || strings_find(&w->told, text) >= 0)
         return;
     strings_add(&w->told, text);
-    line = must_print("waiting: %s", text);
-    print_error(line);
-    free(line);
+    print_error("waiting: %s", text);
 }
 
 /* What a process says to the others: the highest counts. */
