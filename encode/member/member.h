@@ -135,9 +135,6 @@ rset_status rset_survey_ahead(rset_dir *dir, const char *prefix, const char *dat
                               uint64_t generation, rset_evidence *out, rset_err *err);
 void        rset_evidence_free(rset_evidence *ev);
 
-/* Drops the checksums of content: who compares none needs no memory for them. */
-void rset_evidence_forget_sums(rset_evidence *ev);
-
 /* What of it others can ask for, as bytes for another process of this program, in a new block that is freed with free(): not the names
  * of its files, nor which generations are kept or were put aside. RSET_NOMEM. */
 rset_status rset_evidence_pack(const rset_evidence *ev, uint8_t **block_out, size_t *len_out,

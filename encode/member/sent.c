@@ -35,20 +35,6 @@ plain_of(const rset_evidence *ev)
     return plain;
 }
 
-void
-rset_evidence_forget_sums(rset_evidence *ev)
-{
-    rset_header *h = &ev->header;
-
-    for (int d = 0; d < h->ninfos; d++)
-        for (int i = 0; i < h->infos[d].nfiles; i++) {
-            rset_sums_free(&h->infos[d].files[i].sums);
-            h->infos[d].files[i].has_sums = false;
-        }
-    rset_sums_free(&h->payload);
-    h->has_payload_sums = false;
-}
-
 /* Each info in a buffer of its own. */
 static rset_status
 pack_infos(const rset_header *h, uint8_t **bufs, rset_part *parts, rset_err *err)

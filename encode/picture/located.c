@@ -226,6 +226,19 @@ is_of_its_rank(const rset_located *one)
            rank == one->evidence.header.infos[0].desc.rank;
 }
 
+/* Nobody compares content with what is found, and of large files the checksums are many. */
+static void
+forget_sums(rset_header *h)
+{
+    for (int d = 0; d < h->ninfos; d++)
+        for (int i = 0; i < h->infos[d].nfiles; i++) {
+            rset_sums_free(&h->infos[d].files[i].sums);
+            h->infos[d].files[i].has_sums = false;
+        }
+    rset_sums_free(&h->payload);
+    h->has_payload_sums = false;
+}
+
 /* What there is of it. */
 static rset_status
 look_at(const search *s, rset_located *one, bool *use_out)
@@ -242,8 +255,8 @@ look_at(const search *s, rset_located *one, bool *use_out)
         st = name_data(one, &one->evidence.header.infos[0], s->err);
     if (*use_out && st == RSET_OK)
         st = find_data(s, one);
-    if (*use_out) /* nobody compares content with what is found, and of large files the checksums are many */
-        rset_evidence_forget_sums(&one->evidence);
+    if (*use_out)
+        forget_sums(&one->evidence.header);
     *use_out = *use_out && st == RSET_OK;
     return st;
 }

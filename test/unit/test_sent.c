@@ -36,7 +36,6 @@ find_evidence(void)
     job_free(&j);
     remove_tree(base);
     free(base);
-    rset_evidence_forget_sums(&ev);
     return ev;
 }
 

@@ -36,33 +36,6 @@ const verdict_look verdict_looks[] = {[VERDICT_HEALTHY] = {"healthy", ""},
                                       [VERDICT_UNPROTECTED] = {"unprotected", "!"},
                                       [VERDICT_UNRECOVERABLE] = {"unrecoverable", "X"}};
 
-unsigned
-generation_number(uint64_t generation)
-{
-    return (unsigned)rset_generation_commits(generation);
-}
-
-const char *
-member_path(const member *m)
-{
-    return m->seen != NULL      ? m->seen->path
-           : m->belongs != NULL ? m->belongs
-           : m->known != NULL   ? recorded_path(m->known)
-                                : "?";
-}
-
-const char *
-member_name(const member *m)
-{
-    if (m->seen != NULL && m->seen->renamed)
-        return m->seen->name;
-    if (m->belongs != NULL)
-        return rset_path_base(m->belongs);
-    if (m->known != NULL)
-        return rset_path_base(recorded_path(m->known));
-    return m->seen != NULL ? m->seen->name : NULL;
-}
-
 /* ---- doubles ---- */
 
 static int
@@ -106,54 +79,6 @@ catalog_drop_doubles(sightings *list)
         }
     }
     list->n = kept;
-}
-
-/* ---- order ---- */
-
-const char *
-family_name(const family *f)
-{
-    for (int k = 0; k < f->nsets; k++)
-        for (int i = 0; i < f->sets[k].desc.members; i++)
-            if (f->sets[k].members[i].known != NULL)
-                return member_name(&f->sets[k].members[i]);
-    return "?";
-}
-
-static const member *
-lowest_member(const family *f)
-{
-    const member *first = NULL;
-
-    for (int k = 0; k < f->nsets; k++)
-        for (int i = 0; i < f->sets[k].desc.members; i++) {
-            const member *m = &f->sets[k].members[i];
-
-            if ((m->known != NULL || m->seen != NULL) && (first == NULL || m->rank < first->rank))
-                first = m;
-        }
-    return first;
-}
-
-char *
-family_key(const family *f)
-{
-    const member *first = lowest_member(f);
-    const char   *path = first != NULL ? member_path(first) : "?";
-
-    return must_print("%llu:%.*s", (unsigned long long)f->owner, (int)rset_name_recorded(path),
-                      path);
-}
-
-int
-family_unseen(const family *f)
-{
-    int n = 0;
-
-    for (int k = 0; k < f->nsets; k++)
-        for (int i = 0; i < f->sets[k].desc.members; i++)
-            n += f->sets[k].members[i].seen == NULL;
-    return n;
 }
 
 static int
@@ -201,17 +126,15 @@ judge_families(catalog *c)
 static void
 note_asked(family *f, const strings *asked)
 {
-    for (int k = 0; k < f->nsets; k++)
-        for (int i = 0; i < f->sets[k].desc.members; i++) {
-            member *m = &f->sets[k].members[i];
-            char   *path = path_of_file(member_path(m)); /* as in look_around */
+    for (member *m = NULL; (m = family_next(f, m)) != NULL;) {
+        char *path = path_of_file(member_path(m)); /* as in look_around */
 
-            m->asked =
-                m->seen != NULL ? m->seen->asked : m->known != NULL && path_is_within(asked, path);
-            free(path);
-            f->sets[k].asked = f->sets[k].asked || m->asked;
-            f->asked = f->asked || m->asked;
-        }
+        m->asked =
+            m->seen != NULL ? m->seen->asked : m->known != NULL && path_is_within(asked, path);
+        free(path);
+        f->sets[m->set].asked = f->sets[m->set].asked || m->asked;
+        f->asked = f->asked || m->asked;
+    }
 }
 
 /* That family has the file of this member, of which nothing else is in sight, in a generation of its own. */
@@ -220,13 +143,9 @@ has_file_of(const family *f, const member *lost)
 {
     bool has = false;
 
-    for (int k = 0; !has && k < f->nsets; k++)
-        for (int i = 0; !has && i < f->sets[k].desc.members; i++) {
-            const member *m = &f->sets[k].members[i];
-
-            has = m->own && !m->seen->renamed && strcmp(m->seen->path, member_path(lost)) == 0 &&
-                  lost->known->host != NULL && strcmp(m->seen->host, lost->known->host) == 0;
-        }
+    for (const member *m = NULL; !has && (m = family_next(f, m)) != NULL;)
+        has = m->own && !m->seen->renamed && strcmp(m->seen->path, member_path(lost)) == 0 &&
+              lost->known->host != NULL && strcmp(m->seen->host, lost->known->host) == 0;
     return has;
 }
 
@@ -245,12 +164,8 @@ superseded_by(const catalog *c, const family *f)
                            (by == 0 || rset_generation_newer(g->generation, by));
         bool has = false;
 
-        for (int k = 0; newer && k < f->nsets; k++)
-            for (int m = 0; !has && m < f->sets[k].desc.members; m++) {
-                const member *lost = &f->sets[k].members[m];
-
-                has = lost->seen == NULL && lost->known != NULL && has_file_of(g, lost);
-            }
+        for (const member *lost = NULL; newer && !has && (lost = family_next(f, lost)) != NULL;)
+            has = lost->seen == NULL && lost->known != NULL && has_file_of(g, lost);
         by = has ? g->generation : by;
     }
     return by;
@@ -272,18 +187,16 @@ is_elsewhere(const catalog *c, const family *f)
 
     if (c->alone_on == NULL || f->decision.reason != RSET_REASON_UNRECOVERABLE)
         return false;
-    for (int k = 0; k < f->nsets; k++)
-        for (int i = 0; i < f->sets[k].desc.members; i++) {
-            const member *m = &f->sets[k].members[i];
-            const bool    here = m->seen != NULL && m->own && m->known != NULL &&
-                              m->known->host != NULL && strcmp(m->seen->host, c->alone_on) == 0 &&
-                              strcmp(m->known->host, c->alone_on) == 0;
+    for (const member *m = NULL; (m = family_next(f, m)) != NULL;) {
+        const bool here = m->seen != NULL && m->own && m->known != NULL && m->known->host != NULL &&
+                          strcmp(m->seen->host, c->alone_on) == 0 &&
+                          strcmp(m->known->host, c->alone_on) == 0;
 
-            others = others || is_of_another_host(m, c->alone_on);
-            if (m->seen != NULL ? !here || state_of(m, &f->decision) != STATE_HEALTHY
-                                : m->known != NULL && !is_of_another_host(m, c->alone_on))
-                return false;
-        }
+        others = others || is_of_another_host(m, c->alone_on);
+        if (m->seen != NULL ? !here || state_of(m, &f->decision) != STATE_HEALTHY
+                            : m->known != NULL && !is_of_another_host(m, c->alone_on))
+            return false;
+    }
     return others;
 }
 
@@ -356,23 +269,6 @@ catalog_free(catalog *c)
     free(c->sets);
     free(c->strays);
     *c = (catalog){0};
-}
-
-rset_stamp
-family_stamp(const family *f)
-{
-    for (int k = 0; k < f->nsets; k++)
-        if (f->sets[k].stamp != NULL)
-            return *f->sets[k].stamp;
-    return (rset_stamp){0};
-}
-
-const char *
-member_host(const member *m)
-{
-    if (m->seen != NULL)
-        return m->seen->host;
-    return m->known != NULL ? m->known->host : NULL;
 }
 
 bool

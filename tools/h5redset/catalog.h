@@ -55,6 +55,7 @@ extern const verdict_look verdict_looks[];
 /* The files of one rank. */
 typedef struct member {
     int              rank;  /* -1: nobody knows */
+    int              set;   /* whose member it is: f->sets[set] of its family */
     const rset_info *known; /* what is recorded of it; NULL: nothing that can be reached */
     const sighting  *seen;  /* its files, where they were found; NULL: nowhere */
     char         *
@@ -129,6 +130,9 @@ void catalog_free(catalog *c);
 
 /* A file that was seen in two ways, by two processes on one node or through two paths, counts once. Sorts them by owner. */
 void catalog_drop_doubles(sightings *sightings);
+
+/* The member after this one, set by set; the first after NULL, and NULL after the last. */
+member *family_next(const family *f, const member *m);
 
 /* What is recorded of when, by whom and as what it was protected; all zero: nothing. */
 rset_stamp family_stamp(const family *f);

@@ -141,41 +141,13 @@ rename_hosted(rset_comm *world, void *arg)
 /* ---- all of them ---- */
 
 static void
-tell(const hosting *p, int r, bool would)
+tell(const hosting *p, int r)
 {
     const member *m = p->hosted[r].member;
     char         *to = new_path(p->o, m);
 
-    print_line(stdout, "%s: %srenamed to %s", member_path(m), would ? "would be " : "", to);
+    print_line(stdout, "%s: %srenamed to %s", member_path(m), p->dry ? "would be " : "", to);
     free(to);
-}
-
-static void
-tell_all(const hosting *p)
-{
-    for (int r = 0; r < p->n; r++)
-        if (p->hosted[r].by == p->j->rank && p->hosted[r].st == RSET_OK)
-            tell(p, r, p->o->dry_run);
-        else if (p->hosted[r].by == p->j->rank &&
-                 !wait_tries_again(p->j, p->hosted[r].st, p->hosted[r].err.text) && r == 0)
-            print_error("not renamed: %s", p->hosted[r].err.text);
-}
-
-static int
-rename_all(hosting *p)
-{
-    rset_err    err = RSET_ERR_NONE;
-    rset_status st = hosted_assign(p, &err);
-
-    if (st != RSET_OK && p->j->rank == 0)
-        print_error("not renamed: %s", err.text);
-    if (st == RSET_OK && !p->o->dry_run)
-        st = hosted_run(p, rename_hosted, p, &err);
-    if (st == RSET_OK) {
-        tell_all(p);
-        st = hosted_status(p, st);
-    }
-    return exits_of(st);
 }
 
 static bool
@@ -224,7 +196,8 @@ rename_family(hosting *p, int *found)
     n = count_named(p, &known, &other);
     *found += n > 0;
     if (n > 0)
-        status = n == known ? rename_all(p) : refuse_some(p, n, other);
+        status = n == known ? hosted_do(p, rename_hosted, p, tell, "not renamed")
+                            : refuse_some(p, n, other);
     free(p->hosted);
     return status;
 }
@@ -233,19 +206,15 @@ int
 command_mv(job *j, const options *o, const picture *seen)
 {
     const catalog *c = &seen->newest;
-    char(*hosts)[RSET_HOST_NAME] = NULL;
-    rset_err err = RSET_ERR_NONE;
-    int      worst = job_hosts(j, &hosts, &err) == RSET_OK ? EXITS_WELL : EXITS_ERROR, found = 0;
+    int            worst = EXITS_WELL, found = 0;
 
     for (size_t i = 0; worst == 0 && i < c->nfamilies; i++) {
-        hosting p = {
-            .j = j, .o = o, .hosts = (const char(*)[RSET_HOST_NAME])hosts, .f = &c->families[i]};
+        hosting p = {.j = j, .o = o, .dry = o->dry_run, .f = &c->families[i]};
 
         worst = rename_family(&p, &found);
     }
     if (worst == 0 && found == 0 && j->rank == 0)
         print_error("nothing protected of such a name was found");
-    free(hosts);
     if (wait_has_refused(j))
         return EXITS_WELL;
     return job_most(j, worst == 0 && found == 0 ? EXITS_NOTHING : worst);

@@ -188,13 +188,9 @@ is_in_catalog(const catalog *c, const char *path)
 static bool
 is_asked_whole(const family *f)
 {
-    for (int k = 0; k < f->nsets; k++)
-        for (int i = 0; i < f->sets[k].desc.members; i++) {
-            const member *m = &f->sets[k].members[i];
-
-            if (!m->asked && (m->known != NULL || m->seen != NULL))
-                return false;
-        }
+    for (const member *m = NULL; (m = family_next(f, m)) != NULL;)
+        if (!m->asked && (m->known != NULL || m->seen != NULL))
+            return false;
     return true;
 }
 
@@ -243,14 +239,10 @@ work_for_task(const job *j, const task *t)
         return rebuild_has_work(f) || rebuild_is_whole_by_size(f)
                    ? work_for_family(f, j->rank, t->found)
                    : 0;
-    for (int k = 0; k < f->nsets; k++)
-        for (int i = 0; i < f->sets[k].desc.members; i++) {
-            const member *m = &f->sets[k].members[i];
-
-            if (comes_alone(f, m))
-                total += m->state == STATE_HEALTHY ? work_bytes_of(m->seen)
-                                                   : work_for_member(&f->sets[k], m);
-        }
+    for (const member *m = NULL; (m = family_next(f, m)) != NULL;)
+        if (comes_alone(f, m))
+            total += m->state == STATE_HEALTHY ? work_bytes_of(m->seen)
+                                               : work_for_member(&f->sets[m->set], m);
     return total;
 }
 
@@ -287,15 +279,13 @@ rebuild_some(const job *j, const family *f, const options *o, const strings *sea
                     family_name(f));
         return EXITS_ERROR;
     }
-    for (int k = 0; k < f->nsets; k++)
-        for (int i = 0; i < f->sets[k].desc.members; i++) {
-            const member *m = &f->sets[k].members[i];
-            int           status = 0;
+    for (const member *m = NULL; (m = family_next(f, m)) != NULL;) {
+        int status = 0;
 
-            if (comes_alone(f, m))
-                status = rebuild_member(j, m, o, search);
-            worst = exits_worse(worst, status);
-        }
+        if (comes_alone(f, m))
+            status = rebuild_member(j, m, o, search);
+        worst = exits_worse(worst, status);
+    }
     return worst;
 }
 

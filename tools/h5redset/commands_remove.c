@@ -108,9 +108,8 @@ look_for_rest(const removal *r, rset_err *err)
     const family *f = r->what->f;
     rset_status   st = RSET_OK;
 
-    for (int k = 0; f != NULL && k < f->nsets; k++)
-        for (int i = 0; st == RSET_OK && i < f->sets[k].desc.members; i++)
-            st = look_for_member(r, &f->sets[k].members[i], err);
+    for (const member *m = NULL; f != NULL && st == RSET_OK && (m = family_next(f, m)) != NULL;)
+        st = look_for_member(r, m, err);
     return st;
 }
 
@@ -289,21 +288,10 @@ remove_all(job *j, const options *o, removable *what, extent how)
 static int
 begin(job *j, const options *o, const picture *p)
 {
-    char(*hosts)[RSET_HOST_NAME] = NULL;
-    rset_err  err = RSET_ERR_NONE;
-    removable what = {.c = &p->newest, .replaced = &p->replaced, .nhosts = j->size};
-    int       status = EXITS_ERROR;
+    removable what = {.j = j, .c = &p->newest, .replaced = &p->replaced};
+    const int status = o->command == COMMAND_RM ? remove_all(j, o, &what, EXTENT_TRY) : 0;
 
-    if (job_hosts(j, &hosts, &err) == RSET_OK) {
-        what.hosts = (const char(*)[RSET_HOST_NAME])hosts;
-        status = o->command == COMMAND_RM ? remove_all(j, o, &what, EXTENT_TRY) : 0;
-        if (status == 0)
-            status = remove_all(j, o, &what, o->dry_run ? EXTENT_SAY : EXTENT_ALL);
-    } else if (j->rank == 0) {
-        print_error("%s", err.text);
-    }
-    free(hosts);
-    return status;
+    return status == 0 ? remove_all(j, o, &what, o->dry_run ? EXTENT_SAY : EXTENT_ALL) : status;
 }
 
 int

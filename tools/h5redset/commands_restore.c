@@ -161,44 +161,13 @@ restore_hosted(rset_comm *world, void *arg)
 /* ---- all of them ---- */
 
 static void
-tell_all(const hosting *p)
+tell(const hosting *p, int r)
 {
-    for (int r = 0; r < p->n; r++) {
-        char *path;
+    char *path = data_path(p->hosted[r].member);
 
-        if (p->hosted[r].by != p->j->rank ||
-            wait_tries_again(p->j, p->hosted[r].st, p->hosted[r].err.text))
-            continue;
-        path = data_path(p->hosted[r].member);
-        if (p->hosted[r].st == RSET_OK)
-            print_line(stdout, "%s: generation %u %s the newest", path,
-                       generation_number(p->f->generation),
-                       p->o->dry_run ? "would become" : "has become");
-        else if (r == 0)
-            print_error("not restored: %s", p->hosted[r].err.text);
-        free(path);
-    }
-}
-
-static int
-restore_all(restoring *r)
-{
-    hosting    *p = &r->p;
-    rset_err    err = RSET_ERR_NONE;
-    rset_status st;
-
-    hosted_begin(p);
-    st = hosted_assign(p, &err);
-    if (st != RSET_OK && p->j->rank == 0)
-        print_error("not restored: %s", err.text);
-    if (st == RSET_OK && !p->o->dry_run)
-        st = hosted_run(p, restore_hosted, r, &err);
-    if (st == RSET_OK) {
-        tell_all(p);
-        st = hosted_status(p, st);
-    }
-    free(p->hosted);
-    return exits_of(st);
+    print_line(stdout, "%s: generation %u %s the newest", path, generation_number(p->f->generation),
+               p->dry ? "would become" : "has become");
+    free(path);
 }
 
 /* The same on all processes. */
@@ -243,9 +212,9 @@ lost_newest(const file_list *l, const rset_generations *all)
 }
 
 static int
-restore_list(job *j, const options *o, const char (*hosts)[RSET_HOST_NAME], const file_list *l)
+restore_list(job *j, const options *o, const file_list *l)
 {
-    restoring        r = {.p = {.j = j, .o = o, .hosts = hosts}};
+    restoring        r = {.p = {.j = j, .o = o, .dry = o->dry_run}};
     rset_generations all;
     const listed    *which;
     rset_err         err = RSET_ERR_NONE;
@@ -254,10 +223,15 @@ restore_list(job *j, const options *o, const char (*hosts)[RSET_HOST_NAME], cons
     list_generations(l, &o->which, &all);
     st = choose(o, l, &all, &which, &err);
     if (st == RSET_OK) {
+        int status;
+
         r.aside = lost_newest(l, &all);
         r.p.f = which->f;
         r.from = which;
-        return job_most(j, restore_all(&r));
+        hosted_begin(&r.p);
+        status = hosted_do(&r.p, restore_hosted, &r, tell, "not restored");
+        free(r.p.hosted);
+        return job_most(j, status);
     }
     if (j->rank == 0)
         print_error("%s", err.text);
@@ -267,17 +241,14 @@ restore_list(job *j, const options *o, const char (*hosts)[RSET_HOST_NAME], cons
 int
 command_restore(job *j, const options *o, const lists *all)
 {
-    char(*hosts)[RSET_HOST_NAME] = NULL;
-    rset_err err = RSET_ERR_NONE;
-    int      worst = job_hosts(j, &hosts, &err) == RSET_OK ? EXITS_WELL : EXITS_ERROR;
+    int worst = EXITS_WELL;
 
     for (size_t i = 0; worst == 0 && i < all->n; i++) {
         const int before = wait_refused(j);
         char     *key = list_key(&all->at[i]);
 
         if (!wait_is_done(j, key)) {
-            const int status =
-                restore_list(j, o, (const char(*)[RSET_HOST_NAME])hosts, &all->at[i]);
+            const int status = restore_list(j, o, &all->at[i]);
 
             worst = wait_settles(j, key, before) ? status : EXITS_WELL;
         }
@@ -285,6 +256,5 @@ command_restore(job *j, const options *o, const lists *all)
     }
     if (all->n == 0 && j->rank == 0)
         print_error("nothing protected was found");
-    free(hosts);
     return job_most(j, worst == 0 && all->n == 0 ? EXITS_NOTHING : worst);
 }

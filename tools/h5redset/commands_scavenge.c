@@ -61,27 +61,23 @@ bytes_to_rebuild(const scavenge *s)
     for (size_t i = 0; i < s->n; i++) {
         const item *it = &s->items[i];
 
-        if (it->by == s->j->rank && !it->done && it->m != NULL && it->m->known != NULL)
+        if (it->by == s->j->rank && !it->done && scavenge_recorded(it) != NULL)
             total += work_for_member(it->set, it->m) + rset_info_length(it->m->known);
     }
     return total;
 }
 
-/* What could not be verified before the others' pieces were there is copied after all. Copies come before what they are
- * copies of: there the commit may not be finished. */
+/* Copies come before what they are copies of: there the commit may not be finished. */
 static void
 rebuild_one(scavenge *s, item *it)
 {
     strings search = {0}, everywhere = alone_search(s->o, s->c, it->owner);
 
-    if (it->unrecorded)
-        scavenge_copy(s, it);
     if (it->set != NULL)
         scavenge_add_pieces(s, it->set, &search);
     for (size_t i = 0; i < everywhere.n; i++)
         strings_add(&search, everywhere.at[i]);
-    if (!it->done)
-        scavenge_rebuild(s, it, &search);
+    scavenge_rebuild(s, it, &search);
     strings_free(&search);
     strings_free(&everywhere);
 }

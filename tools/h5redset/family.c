@@ -83,7 +83,7 @@ add_set(family *f, const rset_desc *d)
     *s = (cat_set){.desc = *d};
     s->members = must_alloc((size_t)d->members * sizeof *s->members);
     for (int i = 0; i < d->members; i++)
-        s->members[i].rank = -1;
+        s->members[i] = (member){.rank = -1, .set = f->nsets - 1};
     return s;
 }
 
@@ -268,17 +268,14 @@ find_unnamed(catalog *c, family *f)
 {
     size_t at = 0;
 
-    for (int k = 0; k < f->nsets; k++)
-        for (int i = 0; i < f->sets[k].desc.members; i++) {
-            member *m = &f->sets[k].members[i];
-
-            if (m->known != NULL || m->seen != NULL)
-                continue;
-            while (at < c->sightings->n && !is_unnamed(c, f, at))
-                at++;
-            if (at < c->sightings->n)
-                take(c, f, m, &c->sightings->at[at]);
-        }
+    for (member *m = NULL; (m = family_next(f, m)) != NULL;) {
+        if (m->known != NULL || m->seen != NULL)
+            continue;
+        while (at < c->sightings->n && !is_unnamed(c, f, at))
+            at++;
+        if (at < c->sightings->n)
+            take(c, f, m, &c->sightings->at[at]);
+    }
 }
 
 bool
@@ -303,10 +300,9 @@ ranks_of(const family *f)
 {
     bool *has = must_alloc(((size_t)f->desc.ranks + 1) * sizeof *has);
 
-    for (int k = 0; k < f->nsets; k++)
-        for (int i = 0; i < f->sets[k].desc.members; i++)
-            if (f->sets[k].members[i].rank >= 0 && f->sets[k].members[i].rank < f->desc.ranks)
-                has[f->sets[k].members[i].rank] = true;
+    for (const member *m = NULL; (m = family_next(f, m)) != NULL;)
+        if (m->rank >= 0 && m->rank < f->desc.ranks)
+            has[m->rank] = true;
     return has;
 }
 
@@ -316,17 +312,14 @@ name_members(family *f, bool *has)
 {
     int rank = 0;
 
-    for (int k = 0; k < f->nsets; k++)
-        for (int i = 0; i < f->sets[k].desc.members; i++) {
-            member *m = &f->sets[k].members[i];
-
-            while (rank < f->desc.ranks && has[rank])
-                rank++;
-            if (m->rank < 0 && rank < f->desc.ranks) {
-                m->rank = rank;
-                has[rank] = true;
-            }
+    for (member *m = NULL; (m = family_next(f, m)) != NULL;) {
+        while (rank < f->desc.ranks && has[rank])
+            rank++;
+        if (m->rank < 0 && rank < f->desc.ranks) {
+            m->rank = rank;
+            has[rank] = true;
         }
+    }
 }
 
 static void
@@ -385,11 +378,10 @@ by_set(const void *a, const void *b)
 void
 family_forget_sets(family *f)
 {
-    for (int k = 0; k < f->nsets; k++) {
-        for (int i = 0; i < f->sets[k].desc.members; i++)
-            free(f->sets[k].members[i].belongs);
+    for (const member *m = NULL; (m = family_next(f, m)) != NULL;)
+        free(m->belongs);
+    for (int k = 0; k < f->nsets; k++)
         free(f->sets[k].members);
-    }
     free(f->sets);
     f->sets = NULL;
     f->nsets = 0;
@@ -416,15 +408,15 @@ family_gather(catalog *c, family *f)
     family_note_renames(f);
     if (f->nsets > 0)
         add_lost_sets(f);
-    for (int k = 0; k < f->nsets; k++)
-        for (int i = 0; i < f->sets[k].desc.members; i++) {
-            member *m = &f->sets[k].members[i];
-
-            if (m->own)
-                take(c, f, m, m->seen);
-            else
-                find_member(c, f, &f->sets[k], m);
-        }
+    for (member *m = NULL; (m = family_next(f, m)) != NULL;) {
+        if (m->own)
+            take(c, f, m, m->seen);
+        else
+            find_member(c, f, &f->sets[m->set], m);
+    }
     find_unnamed(c, f);
     qsort(f->sets, (size_t)f->nsets, sizeof *f->sets, by_set);
+    for (int k = 0; k < f->nsets; k++)
+        for (int i = 0; i < f->sets[k].desc.members; i++)
+            f->sets[k].members[i].set = k;
 }

@@ -3,6 +3,8 @@
 
 #include "comm/comm_hosted.h"
 #include "comm/comm_local.h"
+#include "exits.h"
+#include "wait.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,13 +17,9 @@ hosted_begin(hosting *p)
     p->hosted = must_alloc((size_t)p->n * sizeof *p->hosted);
     for (int r = 0; r < p->n; r++)
         p->hosted[r].by = -1;
-    for (int k = 0; k < p->f->nsets; k++)
-        for (int m = 0; m < p->f->sets[k].desc.members; m++) {
-            const member *one = &p->f->sets[k].members[m];
-
-            if (one->rank >= 0 && one->rank < p->n)
-                p->hosted[one->rank].member = one;
-        }
+    for (const member *one = NULL; (one = family_next(p->f, one)) != NULL;)
+        if (one->rank >= 0 && one->rank < p->n)
+            p->hosted[one->rank].member = one;
 }
 
 /* ---- who does what ---- */
@@ -34,7 +32,7 @@ is_occupied(const hosting *p, const char *host, const char *path)
         const member *m = p->hosted[r].member;
         const char   *there = m == NULL              ? NULL
                               : m->seen != NULL      ? m->seen->host
-                              : p->hosted[r].by >= 0 ? p->hosts[p->hosted[r].by]
+                              : p->hosted[r].by >= 0 ? p->j->hosts[p->hosted[r].by]
                                                      : NULL;
 
         if (there != NULL && strcmp(there, host) == 0 && strcmp(member_path(m), path) == 0)
@@ -52,7 +50,7 @@ count_ranks(const hosting *p, int i, int *own_out, int *node_out)
         const int by = p->hosted[r].by;
 
         *own_out += by == i;
-        *node_out += by >= 0 && strcmp(p->hosts[by], p->hosts[i]) == 0;
+        *node_out += by >= 0 && strcmp(p->j->hosts[by], p->j->hosts[i]) == 0;
     }
 }
 
@@ -66,8 +64,8 @@ choose_process(const hosting *p, const member *m)
     for (int i = 0; i < p->j->size; i++) {
         int own, node;
 
-        if (m->seen != NULL ? strcmp(m->seen->host, p->hosts[i]) != 0
-                            : is_occupied(p, p->hosts[i], member_path(m)))
+        if (m->seen != NULL ? strcmp(m->seen->host, p->j->hosts[i]) != 0
+                            : is_occupied(p, p->j->hosts[i], member_path(m)))
             continue;
         count_ranks(p, i, &own, &node);
         if (m->seen != NULL)
@@ -159,4 +157,24 @@ hosted_status(const hosting *p, rset_status st)
         if (st == RSET_OK && p->hosted[r].by == p->j->rank)
             st = p->hosted[r].st;
     return st;
+}
+
+int
+hosted_do(hosting *p, void (*body)(rset_comm *world, void *arg), void *arg,
+          void (*tell)(const hosting *p, int r), const char *not_done)
+{
+    rset_err    err = RSET_ERR_NONE;
+    rset_status st = hosted_assign(p, &err);
+
+    if (st != RSET_OK && p->j->rank == 0)
+        print_error("%s: %s", not_done, err.text);
+    if (st == RSET_OK && !p->dry)
+        st = hosted_run(p, body, arg, &err);
+    for (int r = 0; st == RSET_OK && r < p->n; r++)
+        if (p->hosted[r].by == p->j->rank && p->hosted[r].st == RSET_OK)
+            tell(p, r);
+        else if (p->hosted[r].by == p->j->rank &&
+                 !wait_tries_again(p->j, p->hosted[r].st, p->hosted[r].err.text) && r == 0)
+            print_error("%s: %s", not_done, p->hosted[r].err.text);
+    return exits_of(st == RSET_OK ? hosted_status(p, st) : st);
 }

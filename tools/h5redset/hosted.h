@@ -19,11 +19,10 @@ typedef struct hosted {
 typedef struct hosting {
     job           *j;
     const options *o;
-    const char (*hosts)[RSET_HOST_NAME];
-    const family *f;
-    bool          dry;    /* nothing is changed: what would be done is found out */
-    int           n;      /* ranks */
-    hosted       *hosted; /* of each rank */
+    const family  *f;
+    bool           dry;    /* nothing is changed: what would be done is found out */
+    int            n;      /* ranks */
+    hosted        *hosted; /* of each rank */
 } hosting;
 
 /* p->hosted of the ranks of p->f, all other members given; freed with free(). Nobody has them yet. */
@@ -40,6 +39,12 @@ rset_status hosted_open(const hosting *p, int r, files *f, rset_err *err);
  * stderr; what the bodies come to is theirs to keep in p->hosted. Collective over the processes. */
 rset_status hosted_run(hosting *p, void (*body)(rset_comm *world, void *arg), void *arg,
                        rset_err *err);
+
+/* For a command that makes all ranks of p->f do something: their processes run `body`, unless nothing is to be changed, and tell(p, r) says of each
+ * rank of this one that it was done, or would be. `not_done` begins what is said where it was not. `arg` is for body. Collective; the
+ * exit status of this process. */
+int hosted_do(hosting *p, void (*body)(rset_comm *world, void *arg), void *arg,
+              void (*tell)(const hosting *p, int r), const char *not_done);
 
 /* `st`, or what the ranks of this process came to where that is RSET_OK. */
 rset_status hosted_status(const hosting *p, rset_status st);

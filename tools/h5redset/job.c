@@ -28,26 +28,43 @@ job_speaks(void)
     return launched_as() == NULL || strcmp(launched_as(), "0") == 0;
 }
 
+/* Each process hears where all are. */
+static rset_status
+find_hosts(job *j, rset_err *err)
+{
+    rset_status st = RSET_OK;
+
+    j->hosts = must_alloc((size_t)j->size * sizeof *j->hosts);
+    memcpy(j->hosts[0], j->host, sizeof j->host);
+    if (j->comm != NULL)
+        st = rset_gather_fixed(j->comm, RSET_OK, j->host,
+                               &(rset_share){.bytes = j->host, .len = sizeof j->host}, j->hosts,
+                               err);
+    for (int r = 0; r < j->size; r++)
+        j->hosts[r][RSET_HOST_NAME - 1] = '\0';
+    return st;
+}
+
 rset_status
 job_begin(job *j, double timeout, rset_err *err)
 {
     int         level;
-    rset_status st;
+    rset_status st = RSET_OK;
 
     *j = (job){.size = 1};
     if (gethostname(j->host, sizeof j->host) != 0)
         snprintf(j->host, sizeof j->host, "localhost");
     j->host[sizeof j->host - 1] = '\0';
-    if (launched_as() == NULL)
-        return RSET_OK;
-    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS)
-        return rset_fail(err, RSET_PEER, "MPI_Init failed");
-    MPI_Comm_size(MPI_COMM_WORLD, &j->size);
-    MPI_Comm_rank(MPI_COMM_WORLD, &j->rank);
-    st = rset_mpi_private(NULL, timeout, NULL, &j->comm, err);
-    if (st == RSET_OK)
-        j->comm->timeout = timeout;
-    return st;
+    if (launched_as() != NULL) {
+        if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS)
+            return rset_fail(err, RSET_PEER, "MPI_Init failed");
+        MPI_Comm_size(MPI_COMM_WORLD, &j->size);
+        MPI_Comm_rank(MPI_COMM_WORLD, &j->rank);
+        st = rset_mpi_private(NULL, timeout, NULL, &j->comm, err);
+        if (st == RSET_OK)
+            j->comm->timeout = timeout;
+    }
+    return st == RSET_OK ? find_hosts(j, err) : st;
 }
 
 void
@@ -59,6 +76,7 @@ job_end(job *j)
     if (running)
         MPI_Finalize();
     j->comm = NULL;
+    free(j->hosts);
 }
 
 rset_status
@@ -81,23 +99,6 @@ job_share(job *j, sightings *list, rset_err *err)
     free(mine);
     rset_gathered_free(&all);
     catalog_drop_doubles(list);
-    return st;
-}
-
-rset_status
-job_hosts(job *j, char (**out)[RSET_HOST_NAME], rset_err *err)
-{
-    rset_status st;
-
-    *out = must_alloc((size_t)j->size * sizeof **out);
-    if (j->comm == NULL) {
-        memcpy(*out, j->host, sizeof j->host);
-        return RSET_OK;
-    }
-    st = rset_gather_fixed(j->comm, RSET_OK, j->host,
-                           &(rset_share){.bytes = j->host, .len = sizeof j->host}, *out, err);
-    for (int r = 0; r < j->size; r++)
-        (*out)[r][RSET_HOST_NAME - 1] = '\0';
     return st;
 }
 

@@ -8,10 +8,11 @@
 struct waiting;
 
 typedef struct job {
-    int             rank, size;
-    rset_comm      *comm; /* of all processes; NULL: alone */
-    char            host[RSET_HOST_NAME];
-    struct waiting *wait; /* wait.h; NULL: what another process has in use is refused */
+    int        rank, size;
+    rset_comm *comm; /* of all processes; NULL: alone */
+    char       host[RSET_HOST_NAME];
+    char (*hosts)[RSET_HOST_NAME]; /* of each process; owned */
+    struct waiting *wait;          /* wait.h; NULL: what another process has in use is refused */
 } job;
 
 /* Is this the process that speaks to the user? Known before job_begin. */
@@ -24,9 +25,6 @@ void        job_end(job *j);
 
 /* All processes' sightings on each of them, doubles dropped. Collective. */
 rset_status job_share(job *j, sightings *list, rset_err *err);
-
-/* Where every process is: j->size strings of RSET_HOST_NAME bytes, freed with free(). Collective. */
-rset_status job_hosts(job *j, char (**out)[RSET_HOST_NAME], rset_err *err);
 
 /* The highest value that any process gives. Collective; -1 when that could not be found out. */
 int job_most(job *j, int value);

@@ -46,12 +46,11 @@ static void
 sum_up(family *f)
 {
     f->all = (rset_summary){0};
-    for (int k = 0; k < f->nsets; k++)
-        for (int i = 0; i < f->sets[k].desc.members; i++) {
-            const rset_summary one = rset_summarise(&f->sets[k].members[i].report);
+    for (const member *m = NULL; (m = family_next(f, m)) != NULL;) {
+        const rset_summary one = rset_summarise(&m->report);
 
-            rset_merge(&f->all, &one);
-        }
+        rset_merge(&f->all, &one);
+    }
 }
 
 static void
@@ -217,16 +216,13 @@ static void
 reach_verdict(catalog *c, family *f)
 {
     family_gather(c, f);
-    for (int k = 0; k < f->nsets; k++)
-        for (int i = 0; i < f->sets[k].desc.members; i++) {
-            member *m = &f->sets[k].members[i];
-
-            m->report = report_of(m, &f->standing);
-            if (f->renamed)
-                m->report.facts &= ~(unsigned)RSET_FACT_RENAMED;
-            if (m->seen == NULL && family_may_have(c, f, m))
-                m->report.facts &= ~(unsigned)RSET_FACT_GONE;
-        }
+    for (member *m = NULL; (m = family_next(f, m)) != NULL;) {
+        m->report = report_of(m, &f->standing);
+        if (f->renamed)
+            m->report.facts &= ~(unsigned)RSET_FACT_RENAMED;
+        if (m->seen == NULL && family_may_have(c, f, m))
+            m->report.facts &= ~(unsigned)RSET_FACT_GONE;
+    }
     f->worst = RSET_COVERAGE_UNKNOWN;
     decide(f);
     if (f->decision.verdict == RSET_VERDICT_LOOK) {

@@ -81,9 +81,8 @@ add_family(heap *h, const family *f, bool newest)
 
     g->f = f;
     g->generation = f->generation;
-    for (int k = 0; k < f->nsets; k++)
-        for (int i = 0; i < f->sets[k].desc.members; i++)
-            add_member(h, g, &f->sets[k].members[i], f->owner);
+    for (const member *m = NULL; (m = family_next(f, m)) != NULL;)
+        add_member(h, g, m, f->owner);
 }
 
 /* Each rank's is one; they become one generation when all is put together. */
@@ -266,10 +265,9 @@ lists_find(const lists *all, const family *f)
 static const char *
 seen_name(const listed *g)
 {
-    for (int k = 0; g->f != NULL && k < g->f->nsets; k++)
-        for (int i = 0; i < g->f->sets[k].desc.members; i++)
-            if (g->f->sets[k].members[i].seen != NULL)
-                return g->f->sets[k].members[i].seen->name;
+    for (const member *m = NULL; g->f != NULL && (m = family_next(g->f, m)) != NULL;)
+        if (m->seen != NULL)
+            return m->seen->name;
     return g->lost != NULL ? g->lost->seen->name : "";
 }
 

@@ -23,13 +23,30 @@ name_as_kept(const sighting *s, rset_info *info)
     info->files[0].path = kept;
 }
 
+/* Of large files the checksums are many: that of the whole stays, as that of its only block. */
+static void
+keep_whole(rset_sums *sums)
+{
+    if (sums->nblocks < 2)
+        return;
+    sums->crc = must_grow(sums->crc, sizeof *sums->crc);
+    sums->crc[0] = sums->whole;
+    sums->block = sums->size;
+    sums->nblocks = 1;
+}
+
 /* Takes over what was found out. */
 static void
 note(const sighting *s, rset_evidence *found, rset_evidence *to)
 {
-    for (int i = 0; i < found->header.ninfos; i++)
-        name_as_kept(s, &found->header.infos[i]);
-    rset_evidence_forget_sums(found);
+    for (int i = 0; i < found->header.ninfos; i++) {
+        rset_info *info = &found->header.infos[i];
+
+        name_as_kept(s, info);
+        for (int k = 0; k < info->nfiles; k++)
+            keep_whole(&info->files[k].sums);
+    }
+    keep_whole(&found->header.payload);
     rset_evidence_free(to);
     *to = *found;
     *found = (rset_evidence){0};

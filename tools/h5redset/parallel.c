@@ -389,49 +389,28 @@ tell_how_it_is(const job *j, const family *f)
     return known == EXITS_WELL && f->partly ? EXITS_REPAIR : known;
 }
 
-/* The ranks of these files, and the processes that there are for them. */
-static bool
-begin_hosting(hosting *p, job *j, const options *o, const family *f, bool dry)
-{
-    char(*hosts)[RSET_HOST_NAME] = NULL;
-    rset_err err = RSET_ERR_NONE;
-
-    *p = (hosting){.j = j, .o = o, .f = f, .dry = dry};
-    if (job_hosts(j, &hosts, &err) != RSET_OK)
-        print_error("%s", err.text);
-    else
-        hosted_begin(p);
-    p->hosts = (const char(*)[RSET_HOST_NAME])hosts;
-    return p->hosted != NULL;
-}
-
-static void
-end_hosting(hosting *p)
-{
-    free(p->hosted);
-    free((void *)p->hosts);
-}
-
 bool
 rebuild_verify(job *j, const options *o, const family *f, uint64_t *damaged_out)
 {
-    hosting    p;
-    const bool whole = begin_hosting(&p, j, o, f, true) && verify_all(&p, damaged_out);
+    hosting p = {.j = j, .o = o, .f = f, .dry = true};
+    bool    whole;
 
-    end_hosting(&p);
+    hosted_begin(&p);
+    whole = verify_all(&p, damaged_out);
+    free(p.hosted);
     return whole;
 }
 
 int
 rebuild_parallel(job *j, const options *o, const family *f)
 {
-    hosting p;
-    int     status = EXITS_ERROR;
+    hosting p = {.j = j, .o = o, .f = f, .dry = o->dry_run};
+    int     status;
 
     if (!rebuild_has_work(f) && !rebuild_is_whole_by_size(f))
         return tell_how_it_is(j, f);
-    if (begin_hosting(&p, j, o, f, o->dry_run))
-        status = rebuild_all(&p);
-    end_hosting(&p);
+    hosted_begin(&p);
+    status = rebuild_all(&p);
+    free(p.hosted);
     return status;
 }

@@ -87,9 +87,8 @@ find_strange_of(const family *f, const sightings *everyone)
 {
     const sighting *found = NULL;
 
-    for (int k = 0; k < f->nsets; k++)
-        for (int i = 0; found == NULL && i < f->sets[k].desc.members; i++)
-            found = find_strange(f, &f->sets[k].members[i], everyone);
+    for (const member *m = NULL; found == NULL && (m = family_next(f, m)) != NULL;)
+        found = find_strange(f, m, everyone);
     return found;
 }
 

@@ -18,10 +18,9 @@ is_kin(const removable *r, const sighting *s)
 static bool
 is_member(const family *f, const sighting *s)
 {
-    for (int k = 0; k < f->nsets; k++)
-        for (int i = 0; i < f->sets[k].desc.members; i++)
-            if (f->sets[k].members[i].seen == s)
-                return true;
+    for (const member *m = NULL; (m = family_next(f, m)) != NULL;)
+        if (m->seen == s)
+            return true;
     return false;
 }
 
@@ -55,8 +54,8 @@ removable_has(const removable *r, const sighting *s)
 bool
 removable_reaches(const removable *r, const char *host)
 {
-    for (int i = 0; host != NULL && i < r->nhosts; i++)
-        if (strcmp(r->hosts[i], host) == 0)
+    for (int i = 0; host != NULL && i < r->j->size; i++)
+        if (strcmp(r->j->hosts[i], host) == 0)
             return true;
     return false;
 }
@@ -68,14 +67,12 @@ count_out_of_sight(const removable *r, bool lone)
 {
     int n = 0;
 
-    for (int k = 0; r->f != NULL && k < r->f->nsets; k++)
-        for (int i = 0; i < r->f->sets[k].desc.members; i++) {
-            const member *m = &r->f->sets[k].members[i];
-            const bool    is_lone = r->f->sets[k].desc.scheme == &rset_scheme_single;
+    for (const member *m = NULL; r->f != NULL && (m = family_next(r->f, m)) != NULL;) {
+        const bool is_lone = r->f->sets[m->set].desc.scheme == &rset_scheme_single;
 
-            n += m->seen == NULL && (lone || !is_lone) &&
-                 !removable_reaches(r, m->known != NULL ? m->known->host : NULL);
-        }
+        n += m->seen == NULL && (lone || !is_lone) &&
+             !removable_reaches(r, m->known != NULL ? m->known->host : NULL);
+    }
     return n;
 }
 
@@ -95,12 +92,11 @@ removable_whole(const removable *r, rset_err *err)
     const int hidden = count_out_of_sight(r, true);
     int       left = 0, all = 0;
 
-    for (int k = 0; k < r->f->nsets; k++)
-        for (int i = 0; i < r->f->sets[k].desc.members; i++, all++) {
-            const sighting *s = r->f->sets[k].members[i].seen;
+    for (const member *m = NULL; (m = family_next(r->f, m)) != NULL; all++) {
+        const sighting *s = m->seen;
 
-            left += s != NULL && !s->asked && !s->gone;
-        }
+        left += s != NULL && !s->asked && !s->gone;
+    }
     if (left > 0)
         return rset_fail(err, RSET_USAGE,
                          "%s: of %d files that were protected together %d %s not named, and what "

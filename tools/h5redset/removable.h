@@ -3,14 +3,14 @@
 #define REMOVABLE_H
 
 #include "catalog.h"
+#include "job.h"
 
 /* Files that go together, or stay. */
 typedef struct removable {
-    const catalog  *c;
-    const family   *f;
-    const sighting *stray; /* with f NULL: a file of which nobody knows how it was protected */
-    const char (*hosts)[RSET_HOST_NAME]; /* of all processes, nhosts */
-    int              nhosts;
+    const catalog   *c;
+    const family    *f;
+    const sighting  *stray; /* with f NULL: a file of which nobody knows how it was protected */
+    const job       *j;
     const sightings *replaced; /* what had been made of files, and was put aside */
 } removable;
 

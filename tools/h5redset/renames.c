@@ -77,10 +77,9 @@ is_renamed(const member *m)
 static const member *
 find_renamed(const family *f)
 {
-    for (int k = 0; k < f->nsets; k++)
-        for (int i = 0; i < f->sets[k].desc.members; i++)
-            if (is_renamed(&f->sets[k].members[i]))
-                return &f->sets[k].members[i];
+    for (const member *m = NULL; (m = family_next(f, m)) != NULL;)
+        if (is_renamed(m))
+            return m;
     return NULL;
 }
 
@@ -116,14 +115,9 @@ family_note_renames(family *f)
     const member *first = find_renamed(f);
 
     f->partly = false;
-    for (int k = 0; first != NULL && k < f->nsets; k++)
-        for (int i = 0; i < f->sets[k].desc.members; i++)
-            f->partly = f->partly || !goes_along(&f->sets[k].members[i], first);
-    for (int k = 0; first != NULL && !f->partly && k < f->nsets; k++)
-        for (int i = 0; i < f->sets[k].desc.members; i++) {
-            member *m = &f->sets[k].members[i];
-
-            if (m->known != NULL && !m->own)
-                note_path(m, first);
-        }
+    for (const member *m = NULL; first != NULL && (m = family_next(f, m)) != NULL;)
+        f->partly = f->partly || !goes_along(m, first);
+    for (member *m = NULL; first != NULL && !f->partly && (m = family_next(f, m)) != NULL;)
+        if (m->known != NULL && !m->own)
+            note_path(m, first);
 }

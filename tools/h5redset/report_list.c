@@ -24,13 +24,12 @@ can_be_had(const listed *g)
 static bool
 was_refused(const listed *g)
 {
-    for (int k = 0; g->f != NULL && k < g->f->nsets; k++)
-        for (int i = 0; i < g->f->sets[k].desc.members; i++) {
-            const sighting *s = g->f->sets[k].members[i].seen;
+    for (const member *m = NULL; g->f != NULL && (m = family_next(g->f, m)) != NULL;) {
+        const sighting *s = m->seen;
 
-            if (s != NULL && s->said.refused && !s->verified)
-                return true;
-        }
+        if (s != NULL && s->said.refused && !s->verified)
+            return true;
+    }
     return false;
 }
 
@@ -57,9 +56,8 @@ count_bad(const family *f, const char *then)
 {
     int bad = 0, all = 0;
 
-    for (int k = 0; k < f->nsets; k++)
-        for (int i = 0; i < f->sets[k].desc.members; i++, all++)
-            bad += f->sets[k].members[i].state != STATE_HEALTHY;
+    for (const member *m = NULL; (m = family_next(f, m)) != NULL; all++)
+        bad += m->state != STATE_HEALTHY;
     return must_print("of %d files %d %s lost, damaged or not protected%s", all, bad,
                       bad == 1 ? "is" : "are", then);
 }

@@ -258,9 +258,8 @@ advice_elsewhere(const family *f)
 {
     int here = 0;
 
-    for (int k = 0; k < f->nsets; k++)
-        for (int i = 0; i < f->sets[k].desc.members; i++)
-            here += f->sets[k].members[i].seen != NULL;
+    for (const member *m = NULL; (m = family_next(f, m)) != NULL;)
+        here += m->seen != NULL;
     return must_print(
         "elsewhere: of %d files %d are here, and whole; the others are on other nodes: look "
         "there as well (mpiexec, --search)",

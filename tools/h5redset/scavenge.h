@@ -50,12 +50,11 @@ typedef struct item {
     const sighting *seen;  /* where it is; NULL: nowhere that is known */
     uint64_t        owner; /* as whom it is read, and who has it then */
     int             rank, ranks;
-    const char     *base;       /* its name as recorded, borrowed; NULL: nothing records it */
-    char           *name;       /* below the target; owned; NULL: as above */
-    bool            as_is;      /* the table says: it is opened as it is, whatever is recorded */
-    int             by;         /* the process that brings it */
-    bool            unrecorded; /* what it should be is recorded, out of this process's sight */
-    bool            done;       /* `out` holds */
+    const char     *base;  /* its name as recorded, borrowed; NULL: nothing records it */
+    char           *name;  /* below the target; owned; NULL: as above */
+    bool            as_is; /* the table says: it is opened as it is, whatever is recorded */
+    int             by;    /* the process that brings it */
+    bool            done;  /* `out` holds */
     outcome         out;
 } item;
 
@@ -81,6 +80,9 @@ typedef struct scavenge {
  * below generation_<id>/rank_<rank>; they are the same whatever is lost. What the table refuses is done, with the reason. */
 void scavenge_plan(scavenge *s);
 void scavenge_free(scavenge *s);
+
+/* What it should be; NULL: nothing records that, or it is given as it is. Borrowed. */
+const rset_info *scavenge_recorded(const item *it);
 
 /* May this be the item's file, which was found nowhere? Without a redundancy file of its own nothing but its content tells. */
 bool scavenge_may_be(const item *it, const sighting *found);
@@ -126,10 +128,6 @@ char *scavenge_path(const scavenge *s, const char *name);
 void scavenge_look(const scavenge *s, item *it, const rset_file_info *file);
 
 /* ---- scavenge_copy.c ---- */
-
-/* What is recorded of the file, by its own redundancy file or another's that this process can read, or has a copy of. *out holds nothing
- * before; freed with rset_info_free. False: nothing is. Local. */
-bool scavenge_recorded(const scavenge *s, const item *it, rset_info *out);
 
 /* Copies the file if it is whole: it->done then, as where it need not be copied, or cannot be written. Local. */
 void scavenge_copy(scavenge *s, item *it);

@@ -11,67 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { AT_ONCE = 4 << 20, MOST_BLOCKS = 32768 };
-
-/* ---- what is recorded ---- */
-
-static bool
-records(const item *it, const rset_info *r)
-{
-    return r->desc.generation == it->f->generation && r->desc.rank == it->rank &&
-           r->desc.set == it->set->desc.set && r->desc.members == it->set->desc.members &&
-           (r->desc.generation != 0 || it->m->known == NULL ||
-            strcmp(recorded_path(r), recorded_path(it->m->known)) == 0);
-}
-
-/* Of the k-th member that this redundancy file records, as it says now; `dir`: where it lies. In a copy the commit may be
- * finished already. */
-static bool
-read_record(const sighting *by, const char *dir, int k, rset_info *out)
-{
-    const files_place at = {.dir = dir, .name = by->name, .prefix = by->prefix};
-    const rset_info  *r = &sighting_records(by)->infos[k];
-    rset_err          ignored = RSET_ERR_NONE;
-    files             f = {0};
-    rset_evidence     ahead = {0};
-    const rset_info  *info = NULL;
-    bool              is = files_open(&at, &f, &ignored) == RSET_OK;
-    const bool        prepared = is && by->ahead && f.evidence.next != 0;
-
-    if (prepared)
-        is = rset_survey_ahead(f.dir, f.prefix, by->name, f.evidence.next, &ahead, &ignored) ==
-             RSET_OK;
-    if (is) {
-        const rset_evidence *ev = prepared ? &ahead : &f.evidence;
-
-        info = ev->has_header && k < ev->header.ninfos ? &ev->header.infos[k] : NULL;
-        is = info != NULL && info->desc.generation == r->desc.generation &&
-             info->desc.rank == r->desc.rank && rset_info_copy(info, out, &ignored) == RSET_OK;
-    }
-    rset_evidence_free(&ahead);
-    files_close(&f);
-    return is;
-}
-
-bool
-scavenge_recorded(const scavenge *s, const item *it, rset_info *out)
-{
-    const sightings *all = s->c->sightings;
-    bool             is = false;
-
-    for (size_t i = 0; !is && it->f != NULL && i < all->n; i++)
-        for (int k = 0; !is && k < sighting_records(&all->at[i])->ninfos; k++) {
-            const sighting *by = &all->at[i];
-            char           *dir;
-
-            if (by->owner != it->owner || !records(it, &sighting_records(by)->infos[k]))
-                continue;
-            dir = by->by == s->j->rank ? must_copy(by->dir) : scavenge_piece(s, by);
-            is = read_record(by, dir, k, out);
-            free(dir);
-        }
-    return is;
-}
+enum { AT_ONCE = 4 << 20 };
 
 /* ---- one copy ---- */
 
@@ -131,8 +71,7 @@ is_as_recorded(const copy *c)
         return true;
     if (!file->has_sums)
         return is_recorded_size(c);
-    return c->sums.whole == file->sums.whole &&
-           rset_sums_differ(&c->sums, &file->sums, 0) == file->sums.nblocks;
+    return c->sums.size == file->sums.size && c->sums.whole == file->sums.whole;
 }
 
 /* As recorded; its permissions as they are. */
@@ -181,13 +120,10 @@ write_staged(copy *c, rset_dir *stage, const char *name, rset_err *err)
 static rset_status
 open_source(copy *c, const rset_local *local, rset_err *err)
 {
-    const rset_file_info *file = c->info != NULL ? &c->info->files[0] : NULL;
-    rset_status           st = rset_logical_open(local, c->info, &c->from, err);
-    uint64_t              size = st == RSET_OK ? c->from.start[1] : 0;
-    uint64_t              block =
-        file != NULL && file->has_sums ? file->sums.block : rset_sums_block_size(size, MOST_BLOCKS);
+    const rset_status st = rset_logical_open(local, c->info, &c->from, err);
+    const uint64_t    size = st == RSET_OK ? c->from.start[1] : 0;
 
-    if (st == RSET_OK && rset_sums_init(&c->sums, size, block) != 0)
+    if (st == RSET_OK && rset_sums_init(&c->sums, size, size > 0 ? size : 1) != 0)
         no_memory();
     return st;
 }
@@ -324,25 +260,21 @@ copy_found(scavenge *s, item *it, const rset_info *info, rset_err *err)
 void
 scavenge_copy(scavenge *s, item *it)
 {
-    rset_info   info = {0};
-    rset_err    err = RSET_ERR_NONE;
-    const bool  has = !it->as_is && scavenge_recorded(s, it, &info);
-    const bool  any = it->as_is || it->m == NULL || it->m->known == NULL;
-    rset_status st = RSET_OK;
+    const rset_info *info = scavenge_recorded(it);
+    rset_err         err = RSET_ERR_NONE;
+    rset_status      st = RSET_OK;
 
-    it->unrecorded = !has && !any;
-    if (has && info.nfiles != 1) {
+    if (info != NULL && info->nfiles != 1) {
         outcome_fail(&it->out, EXITS_ERROR,
                      "several files were protected as one, by another program");
         it->done = true;
     }
     if (!it->done)
-        scavenge_look(s, it, has ? &info.files[0] : NULL);
-    if (!it->done && it->seen != NULL && (has || any))
-        st = copy_from(s, it, it->seen, has ? &info : NULL, &err);
-    else if (!it->done && has)
-        st = copy_found(s, it, &info, &err);
+        scavenge_look(s, it, info != NULL ? &info->files[0] : NULL);
+    if (!it->done && it->seen != NULL)
+        st = copy_from(s, it, it->seen, info, &err);
+    else if (!it->done && info != NULL)
+        st = copy_found(s, it, info, &err);
     if (st != RSET_OK)
         note_failure(s, it, st, &err);
-    rset_info_free(&info);
 }

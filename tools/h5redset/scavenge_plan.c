@@ -40,6 +40,12 @@ add(scavenge *s, const item *one)
     return &s->items[s->n++];
 }
 
+const rset_info *
+scavenge_recorded(const item *it)
+{
+    return it->m != NULL && !it->as_is ? it->m->known : NULL;
+}
+
 bool
 scavenge_may_be(const item *it, const sighting *found)
 {
@@ -124,12 +130,8 @@ is_directory_asked(const scavenge *s, const family *f)
 {
     bool is = false;
 
-    for (int k = 0; !is && k < f->nsets; k++)
-        for (int i = 0; !is && i < f->sets[k].desc.members; i++) {
-            const member *m = &f->sets[k].members[i];
-
-            is = m->seen != NULL && m->asked && strings_find(&s->o->paths, m->seen->path) < 0;
-        }
+    for (const member *m = NULL; !is && (m = family_next(f, m)) != NULL;)
+        is = m->seen != NULL && m->asked && strings_find(&s->o->paths, m->seen->path) < 0;
     return is;
 }
 
@@ -145,13 +147,9 @@ add_family(scavenge *s, const family *f)
 {
     const bool all = is_directory_asked(s, f);
 
-    for (int k = 0; k < f->nsets; k++)
-        for (int i = 0; i < f->sets[k].desc.members; i++) {
-            const member *m = &f->sets[k].members[i];
-
-            if (!has_no_file(m) && (m->asked || (all && m->seen == NULL)))
-                add_member(s, f, &f->sets[k], m);
-        }
+    for (const member *m = NULL; (m = family_next(f, m)) != NULL;)
+        if (!has_no_file(m) && (m->asked || (all && m->seen == NULL)))
+            add_member(s, f, &f->sets[m->set], m);
 }
 
 /* What may be a file that was found nowhere is looked at as that. */

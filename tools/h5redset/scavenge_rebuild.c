@@ -40,29 +40,23 @@ give_name(const scavenge *s, item *it, const files *f, const rset_info *info, rs
 static rset_status
 rebuild_in(scavenge *s, item *it, const files_place *at, const strings *search, rset_err *err)
 {
-    files        f = {0};
-    rset_info    info = {0};
-    rset_outcome out = {0};
-    rset_status  st = RSET_OK;
+    const rset_info *info = scavenge_recorded(it);
+    files            f = {0};
+    rset_outcome     out = {0};
+    rset_status      st = files_open(at, &f, err);
 
-    if (!scavenge_recorded(s, it, &info))
-        st = rset_fail(err, RSET_LOST, "%s: nothing that this process can read records it",
-                       it->base);
-    if (st == RSET_OK)
-        st = files_open(at, &f, err);
     if (st == RSET_OK)
         st =
             alone_rebuild(&f, &(alone_wish){.rank = it->rank, .undelete = true}, search, &out, err);
     if (st == RSET_OK)
-        st = give_name(s, it, &f, &info, err);
+        st = give_name(s, it, &f, info, err);
     if (st == RSET_OK)
         it->out = (outcome){.how = HOW_REBUILT,
                             .from = -1,
-                            .verified = info.files[0].has_sums,
-                            .size = info.files[0].attrs.size,
-                            .crc = info.files[0].sums.whole};
+                            .verified = info->files[0].has_sums,
+                            .size = info->files[0].attrs.size,
+                            .crc = info->files[0].sums.whole};
     files_close(&f);
-    rset_info_free(&info);
     return st;
 }
 
@@ -100,7 +94,7 @@ scavenge_rebuild(scavenge *s, item *it, const strings *search)
                      it->m->state != STATE_OUTDATED;
 
     it->done = true;
-    if (it->m == NULL || it->m->known == NULL || it->as_is) {
+    if (scavenge_recorded(it) == NULL) {
         outcome_fail(&it->out, EXITS_UNRECOVERABLE,
                      "cannot be read, and nothing records what it should be");
         return;

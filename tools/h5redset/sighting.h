@@ -34,7 +34,7 @@ typedef struct sighting {
     char         *host, *prefix;     /* owned, as all here */
     char         *dir, *name, *path; /* of the data file: `name` in `dir` (sighting_place) */
     char         *trouble;           /* why it could not be looked at; NULL: it could */
-    rset_evidence said;              /* what the disk says, without checksums of content */
+    rset_evidence said;              /* what the disk says; of content the checksum of the whole */
     rset_evidence later; /* of what is `ahead`: what it will say then, and the rest is not said */
     rset_ranges   data, payload; /* what is bad of it */
 } sighting;
