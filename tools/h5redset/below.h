@@ -1,4 +1,4 @@
-/* below.h: the HDF5 files of a directory. */
+/* below.h: what lies below a directory: others, and HDF5 files. */
 #ifndef BELOW_H
 #define BELOW_H
 
@@ -12,5 +12,9 @@ void below_add_files(const char *dir, strings *out, size_t *others_out);
 
 /* It is a directory, or a link to one. */
 bool below_is_directory(const char *path);
+
+/* Adds the paths of `root`, which may be a link, and of all directories below it: below, no link is followed, and none that is put
+ * in the place of a directory meanwhile. One that cannot be read is added, without what may be below it. */
+void walk_below(const char *root, strings *out);
 
 #endif

@@ -6,7 +6,7 @@
 #include "files.h"
 #include "judge.h"
 #include "look.h"
-#include "paths.h"
+#include "text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -81,52 +81,49 @@ open_file(const dropping *d, const sighting *s, files *out, rset_err *err)
     return st;
 }
 
-/* What each process says before any of them removes something. */
+/* What one of them comes to. */
+typedef rset_status (*drop_step)(const dropping *d, const sighting *s, const files *f,
+                                 rset_err *err);
+
+/* Takes it with those that are this process's. How many failed. */
 static int
-count_open(const dropping *d)
+on_mine(const dropping *d, drop_step step)
 {
     int n = 0;
 
     for (size_t i = 0; i < d->older->sightings->n; i++) {
         const sighting *s = &d->older->sightings->at[i];
         files           f = {0};
-        rset_err        ignored = RSET_ERR_NONE;
+        rset_err        err = RSET_ERR_NONE;
+        rset_status     st;
 
-        if (is_mine(d, s) && !s->aside && open_file(d, s, &f, &ignored) == RSET_OK &&
-            rset_generation_is_open(&f.local, d->generation)) {
-            if (!wait_tries_again(d->j, RSET_BUSY, s->path))
-                print_error("%s: is open, and not removed: close it first", s->path);
-            n++;
-        }
+        if (!is_mine(d, s))
+            continue;
+        st = open_file(d, s, &f, &err);
+        if (st == RSET_OK)
+            st = step(d, s, &f, &err);
+        if (st != RSET_OK && !wait_tries_again(d->j, st, s->path))
+            print_error("%s", err.text);
+        n += st != RSET_OK;
         files_close(&f);
     }
     return n;
 }
 
-/* What needs space comes first, on all processes: where one has none, none removes anything. */
-static int
-count_resting(const dropping *d)
+/* What each process says before any of them removes something. */
+static rset_status
+check_open(const dropping *d, const sighting *s, const files *f, rset_err *err)
 {
-    int n = 0;
+    return !s->aside && rset_generation_is_open(&f->local, d->generation)
+               ? rset_fail(err, RSET_BUSY, "%s: is open, and not removed: close it first", s->path)
+               : RSET_OK;
+}
 
-    for (size_t i = 0; i < d->older->sightings->n && !d->o->dry_run; i++) {
-        const sighting *s = &d->older->sightings->at[i];
-        files           f = {0};
-        rset_err        err = RSET_ERR_NONE;
-        rset_status     st = RSET_OK;
-
-        if (!is_mine(d, s) || s->aside)
-            continue;
-        st = open_file(d, s, &f, &err);
-        if (st == RSET_OK)
-            st = rset_kept_detach(&f.local, d->generation, &err);
-        if (st != RSET_OK) {
-            print_error("%s", err.text);
-            n++;
-        }
-        files_close(&f);
-    }
-    return n;
+/* What needs space comes first, on all processes: where one has none, none removes anything. */
+static rset_status
+detach(const dropping *d, const sighting *s, const files *f, rset_err *err)
+{
+    return s->aside || d->o->dry_run ? RSET_OK : rset_kept_detach(&f->local, d->generation, err);
 }
 
 static rset_status
@@ -139,29 +136,19 @@ remove_one(const files *f, const sighting *s, rset_err *err)
     }
 }
 
-static int
-drop_one(const dropping *d, const sighting *s)
+static rset_status
+drop_one(const dropping *d, const sighting *s, const files *f, rset_err *err)
 {
-    files       f = {0};
-    rset_err    err = RSET_ERR_NONE;
     char       *path = path_of_file(s->path);
-    rset_status st = RSET_OK;
+    rset_status st = d->o->dry_run ? RSET_OK : remove_one(f, s, err);
 
-    if (!d->o->dry_run) {
-        st = open_file(d, s, &f, &err);
-        if (st == RSET_OK)
-            st = remove_one(&f, s, &err);
-        if (st == RSET_OK)
-            st = rset_dir_sync(f.dir, &err);
-    }
+    if (st == RSET_OK && !d->o->dry_run)
+        st = rset_dir_sync(f->dir, err);
     if (st == RSET_OK)
         print_line(stdout, "%s: generation %u %s", path, generation_number(d->generation),
                    d->o->dry_run ? "would be dropped" : "dropped");
-    else
-        print_error("%s", err.text);
-    files_close(&f);
     free(path);
-    return exits_of(st);
+    return st;
 }
 
 /* ---- may it go? ---- */
@@ -209,7 +196,6 @@ drop_list(dropping *d)
     rset_err         err = RSET_ERR_NONE;
     char            *name = list_name(d->l);
     rset_status      st;
-    int              worst = 0;
 
     list_generations(d->l, &d->o->which, &all);
     d->generation = rset_generations_find(&all, &d->o->which);
@@ -219,13 +205,10 @@ drop_list(dropping *d)
     if (st != RSET_OK && d->j->rank == 0)
         print_error("%s", err.text);
     free(name);
-    if (st != RSET_OK || job_most(d->j, count_open(d)) != 0 ||
-        job_most(d->j, count_resting(d)) != 0)
+    if (st != RSET_OK || job_most(d->j, on_mine(d, check_open)) != 0 ||
+        job_most(d->j, on_mine(d, detach)) != 0 || job_most(d->j, on_mine(d, drop_one)) != 0)
         return EXITS_ERROR;
-    for (size_t i = 0; i < d->older->sightings->n; i++)
-        if (is_mine(d, &d->older->sightings->at[i]))
-            worst |= drop_one(d, &d->older->sightings->at[i]);
-    return job_most(d->j, worst);
+    return EXITS_WELL;
 }
 
 int

@@ -1,16 +1,16 @@
 /* commands_rebuild.c: h5redset rebuild: files that were protected together as their ranks would (parallel.h), and some of
  * them, or what was copied elsewhere, each for itself, from the pieces that can be reached. */
-#include "alone.h"
 #include "commands.h"
 #include "exits.h"
 #include "files.h"
+#include "hosted.h"
 #include "judge.h"
 #include "look.h"
 #include "owner.h"
 #include "parallel.h"
-#include "paths.h"
 #include "progress.h"
 #include "report.h"
+#include "text.h"
 #include "wait.h"
 #include "work.h"
 

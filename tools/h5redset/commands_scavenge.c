@@ -1,7 +1,7 @@
 /* commands_scavenge.c: h5redset scavenge: the order of steps, and what is said. See scavenge.h. */
-#include "alone.h"
 #include "commands.h"
 #include "exits.h"
+#include "hosted.h"
 #include "owner.h"
 #include "progress.h"
 #include "replaced.h"

@@ -1,7 +1,7 @@
 /* far.c: data files of a rank that are not beside the first of them. See files.h. Their directories are recorded, and what is
  * recorded may be anything: nothing is written outside of those that the user has named. */
 #include "files.h"
-#include "paths.h"
+#include "text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

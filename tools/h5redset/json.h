@@ -2,6 +2,8 @@
 #ifndef JSON_H
 #define JSON_H
 
+#include "lists.h"
+
 #include <jansson.h>
 #include <stdint.h>
 
@@ -14,5 +16,11 @@ void json_put_text(json_t *to, const char *key, const char *text);
 
 /* A generation: its number ("generation"), and all of it as names and options have it ("generation_id"). */
 void json_put_generation(json_t *to, uint64_t generation);
+
+/* All generations of a list (report_list.c); of NULL an empty list. */
+json_t *json_of_list(const file_list *l);
+
+/* The same of those that were put aside, with how their files are called. */
+json_t *json_of_aside(const file_list *l);
 
 #endif

@@ -1,10 +1,10 @@
 /* look_around.c: see look.h: in which directories, and as whom. Root looks at the files of each owner as that owner; at what somebody
  * has recorded it looks for him alone. */
+#include "below.h"
 #include "look_internal.h"
 #include "owner.h"
-#include "paths.h"
 #include "progress.h"
-#include "walk.h"
+#include "text.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* look_internal.h: what look_around.c (where to look, and as whom) uses of look.c (what one owner has in a directory), and that of
- * look_files.c and look_record.c (what one file says). */
+ * look_files.c (what one file says). */
 #ifndef LOOK_INTERNAL_H
 #define LOOK_INTERNAL_H
 

@@ -127,16 +127,9 @@ changes(command c)
 
 /* ---- as the owner of the files ---- */
 
-typedef struct acting {
-    job           *j;
-    const options *o;
-    const picture *everyone;
-    int            worst; /* exit status; -1: nothing was done yet */
-} acting;
-
 /* On all processes, or on none. The exit status. */
 static int
-act_as(const acting *a, uint64_t owner, const picture *his)
+act_as(job *j, const options *o, uint64_t owner, const picture *his)
 {
     rset_err  err = RSET_ERR_NONE;
     const int failed = owner_become(owner, &err) != RSET_OK;
@@ -144,59 +137,50 @@ act_as(const acting *a, uint64_t owner, const picture *his)
 
     if (failed)
         print_error("%s", err.text);
-    if (job_most(a->j, failed) == 0)
-        status = act(a->j, a->o, his);
+    if (job_most(j, failed) == 0)
+        status = act(j, o, his);
     owner_return();
     return status;
 }
 
+/* The exit status; -1: nothing was asked for of his. */
 static int
-act_for(uint64_t owner, void *arg)
+act_for(job *j, const options *o, const picture *everyone, uint64_t owner)
 {
-    acting      *a = arg;
-    picture      his = picture_of(a->everyone, owner);
-    const size_t mixed = picture_make(&his, a->o, &a->everyone->seen, a->j->rank == 0);
-    int          status = mixed > 0 ? EXITS_ERROR : EXITS_WELL;
+    picture his = picture_of(everyone, owner);
+    int     status = picture_make(&his, o, &everyone->seen, j->rank == 0) > 0 ? EXITS_ERROR : -1;
 
     his.newest.of_many = true;
-    if (picture_has_any(&his) || (a->o->changed && replaced_asked(&his.replaced) > 0)) {
-        const int came = act_as(a, owner, &his);
+    if (picture_has_any(&his) || (o->changed && replaced_asked(&his.replaced) > 0)) {
+        const int came = act_as(j, o, owner, &his);
 
         status = exits_worse(status, came);
-    } else if (mixed == 0) {
-        status = a->worst;
     }
     picture_forget(&his);
-    a->worst = exits_worse(a->worst, status);
-    return 0;
-}
-
-static int
-count_owner(uint64_t owner, void *arg)
-{
-    uint64_t *at = arg;
-
-    at[0]++;
-    at[1] = owner;
-    return 0;
+    return status;
 }
 
 /* What is done to files is done once for each owner, as him: here, for all commands. */
 static int
 act_for_all(job *j, const options *o, const picture *p)
 {
-    acting   a = {.j = j, .o = o, .everyone = p, .worst = -1};
-    uint64_t owners[2] = {0, owner_self()}; /* how many, and one of them */
+    owners all = picture_owners(p);
+    int    worst = -1;
 
-    (void)picture_owners(p, count_owner, owners);
-    if (owners[0] > 1)
-        (void)picture_owners(p, act_for, &a);
-    if (owners[0] > 1 && a.worst >= 0 && o->command == COMMAND_REBUILD) {
+    for (size_t i = 0; all.n > 1 && i < all.n; i++) {
+        const int status = act_for(j, o, p, all.at[i]);
+
+        worst = exits_worse(worst, status);
+    }
+    if (worst >= 0 && o->command == COMMAND_REBUILD) {
         const int status = rebuild_unknown(j, o, &p->newest);
 
-        a.worst = exits_worse(a.worst, status);
+        worst = exits_worse(worst, status);
     }
-    return a.worst >= 0 ? a.worst : act_as(&a, owners[1], p);
+    if (worst < 0)
+        worst = act_as(j, o, all.n > 0 ? all.at[all.n - 1] : owner_self(), p);
+    free(all.at);
+    return worst;
 }
 
 /* ---- all of it ---- */
@@ -266,7 +250,7 @@ look_and_act(job *j, const options *o)
     p.alone_on = j->size == 1 ? j->host : NULL;
     if (st == RSET_OK && o->command == COMMAND_RESTORE) {
         returned_find(&p.seen, &p.seen_older);
-        sightings_sort_owners(&p.seen_older);
+        catalog_drop_doubles(&p.seen_older); /* in order again */
     }
     if (st == RSET_OK) {
         const int mixed = picture_make(&p, o, &p.seen, j->rank == 0 && !changes(o->command)) > 0

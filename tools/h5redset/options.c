@@ -1,8 +1,6 @@
 /* options.c: see options.h. */
 #include "options.h"
 
-#include "paths.h"
-
 #include <getopt.h>
 #include <math.h>
 #include <pwd.h>

@@ -18,38 +18,40 @@ picture_of(const picture *from, uint64_t owner)
                      .replaced = sightings_of(&from->replaced, owner)};
 }
 
-enum { LISTS = 3 };
-
-/* Of what comes from `at` on in each of the lists; UINT64_MAX: nothing does. */
-static uint64_t
-lowest_owner(const sightings *const list[LISTS], const size_t at[LISTS])
+static void
+add_owners(const sightings *list, owners *out)
 {
-    uint64_t least = UINT64_MAX;
+    for (size_t i = 0; i < list->n; i++) {
+        size_t k = 0;
 
-    for (int k = 0; k < LISTS; k++)
-        if (at[k] < list[k]->n && list[k]->at[at[k]].owner < least)
-            least = list[k]->at[at[k]].owner;
-    return least;
+        while (k < out->n && out->at[k] != list->at[i].owner)
+            k++;
+        if (k == out->n) {
+            out->at = must_have_room(out->at, out->n, &out->room, sizeof *out->at);
+            out->at[out->n++] = list->at[i].owner;
+        }
+    }
 }
 
-int
-picture_owners(const picture *p, int (*with)(uint64_t owner, void *arg), void *arg)
+static int
+ascending(const void *a, const void *b)
 {
-    const sightings *const list[LISTS] = {&p->seen, &p->seen_older, &p->replaced};
-    size_t                 at[LISTS] = {0};
-    int                    rc = 0;
+    const uint64_t *x = a, *y = b;
 
-    while (rc == 0) {
-        const uint64_t owner = lowest_owner(list, at);
+    return (*x > *y) - (*x < *y);
+}
 
-        if (owner == UINT64_MAX)
-            break;
-        for (int k = 0; k < LISTS; k++)
-            if (at[k] < list[k]->n && list[k]->at[at[k]].owner == owner)
-                (void)sightings_next_owner(list[k], at[k], &at[k]);
-        rc = with(owner, arg);
-    }
-    return rc;
+owners
+picture_owners(const picture *p)
+{
+    owners out = {0};
+
+    add_owners(&p->seen, &out);
+    add_owners(&p->seen_older, &out);
+    add_owners(&p->replaced, &out);
+    if (out.n > 1)
+        qsort(out.at, out.n, sizeof *out.at, ascending);
+    return out;
 }
 
 static bool

@@ -24,8 +24,12 @@ void   picture_forget(picture *p); /* that, and not what was seen */
 /* What was seen of one owner's, of all that `from` has: borrowed. What follows is not made. */
 picture picture_of(const picture *from, uint64_t owner);
 
-/* Calls with(owner, arg) for each whose files were seen, in order, until one call returns other than 0: that is returned. */
-int picture_owners(const picture *p, int (*with)(uint64_t owner, void *arg), void *arg);
+/* Whose files were seen, in order: `at` is freed with free(). */
+typedef struct owners {
+    size_t    n, room;
+    uint64_t *at;
+} owners;
+owners picture_owners(const picture *p);
 
 /* Is anything of what was asked for protected, or are there signs that it was? */
 bool picture_has_any(const picture *p);

@@ -1,7 +1,6 @@
 /* report_json.c: the same for scripts; h5redset(1) describes it. See report.h. */
 #include "exits.h"
 #include "json.h"
-#include "json_list.h"
 #include "owner.h"
 #include "replaced.h"
 #include "report.h"

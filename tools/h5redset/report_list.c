@@ -1,7 +1,6 @@
 /* report_list.c: the generations that there are of each file, in words and for scripts. See report.h. */
 #include "exits.h"
 #include "json.h"
-#include "json_list.h"
 #include "judge.h"
 #include "replaced.h"
 #include "report.h"

@@ -1,6 +1,6 @@
 /* scavenge_pieces.c: copies of what lies of a rank's files on its node, below the target: for a rebuild there, and where
  * pieces of one set lie on several nodes, for the process that rebuilds. See scavenge.h. */
-#include "alone.h"
+#include "hosted.h"
 #include "owner.h"
 #include "scavenge.h"
 

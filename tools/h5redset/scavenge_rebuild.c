@@ -1,8 +1,8 @@
 /* scavenge_rebuild.c: files that are lost or damaged are rebuilt at the target, from the pieces where these lie. The engine
  * rebuilds a rank's files in the directory where it finds them; here that is an empty one below the target, with a copy of
  * what is left of them. See scavenge.h. */
-#include "alone.h"
 #include "exits.h"
+#include "hosted.h"
 #include "scavenge.h"
 
 #include <stdio.h>

@@ -31,29 +31,6 @@ sightings_part(sightings *list, sightings *older, sightings *replaced)
     list->n = n;
 }
 
-/* Owners are few. */
-void
-sightings_sort_owners(sightings *list)
-{
-    sighting *sorted = must_alloc((list->n + 1) * sizeof *sorted);
-    uint64_t  least = 0;
-
-    for (size_t n = 0; n < list->n; least++) {
-        uint64_t owner = UINT64_MAX;
-
-        for (size_t i = 0; i < list->n; i++)
-            if (list->at[i].owner >= least && list->at[i].owner < owner)
-                owner = list->at[i].owner;
-        for (size_t i = 0; i < list->n; i++)
-            if (list->at[i].owner == owner)
-                sorted[n++] = list->at[i];
-        least = owner;
-    }
-    free(list->at);
-    list->at = sorted;
-    list->room = list->n + 1;
-}
-
 sightings
 sightings_of(const sightings *list, uint64_t owner)
 {

@@ -47,9 +47,6 @@ typedef struct sightings {
 /* Takes what is of older generations, and what was replaced, out of the list, and adds it to others. */
 void sightings_part(sightings *list, sightings *older, sightings *replaced);
 
-/* In order of their owners, and else as they are. */
-void sightings_sort_owners(sightings *list);
-
 /* Those of one owner, in a list that is sorted so: borrowed. */
 sightings sightings_of(const sightings *list, uint64_t owner);
 

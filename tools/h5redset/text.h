@@ -1,9 +1,11 @@
-/* text.h: memory and text for a command: running out of memory ends it, file names are shown harmless. */
+/* text.h: memory, text and paths for a command: running out of memory ends it, file names are shown harmless. */
 #ifndef TEXT_H
 #define TEXT_H
 
 #include "common/amount.h"
+#include "text.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -46,5 +48,11 @@ void strings_add_once(strings *list, const char *text);   /* unless it is there 
 int  strings_find(const strings *list, const char *text); /* index, or -1 */
 void strings_sort(strings *list);                         /* node2 before node10 */
 void strings_free(strings *list);
+
+/* Is `path` one of `paths`, or below one? */
+bool path_is_within(const strings *paths, const char *path);
+
+/* An absolute path, without "." and "..", of something that need not exist. A new string. */
+char *absolute(const char *path);
 
 #endif
