@@ -85,6 +85,11 @@ too_many() {
     index 'sorted(o["rank"] for o in i["unrecoverable"]) == [2, 3, 6, 7] and not f["data_0.h5"]["complete"]'
 }
 begin; check 'two nodes lost: what can be had is brought' too_many
+in_the_way() { # another file has the name of one that lies on another node than the first process's
+    mkdir "$safe" && echo mine >"$safe/data_5.h5" && brings 5 && says 'data_5.h5 is there already, and has other content' || return 1
+    [ "$(cat "$safe/data_5.h5")" = mine ] && index 'len(f) == 7 and [o["name"] for o in i["failed"]] == ["data_5.h5"]'
+}
+begin; check 'what one process does not bring, the others hear of' in_the_way
 dry() { cluster_lose_node 1 && brings 0 --dry-run && [ ! -e "$safe" ] && says 'data_2.h5: would be rebuilt' && [ "$(grep -c 'would be' "$out")" = 8 ]; }
 begin; check '--dry-run writes nothing' dry
 not_shared() { # each node has a place of its own at that path

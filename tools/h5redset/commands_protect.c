@@ -1,4 +1,4 @@
-/* commands_protect.c: h5redset protect and unprotect. */
+/* commands_protect.c: h5redset protect. */
 #include "below.h"
 #include "commands.h"
 #include "exits.h"
@@ -7,7 +7,6 @@
 #include "owner.h"
 #include "parallel.h"
 #include "removable.h"
-#include "replaced.h"
 #include "report.h"
 #include "wait.h"
 
@@ -16,8 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-/* ---- protect ---- */
 
 typedef struct one {
     char       *path;
@@ -196,44 +193,40 @@ protect_paths(job *j, const options *o)
     return own;
 }
 
-/* The lowest and the highest owner of these files; of what is missing nothing is known. */
+/* The lowest and the highest owner of files. */
+typedef struct span {
+    uint64_t low, high;
+} span;
+
 static void
-note_owners(const strings *own, uint64_t ends[2])
+merge_spans(void *into, const void *other)
 {
-    for (size_t i = 0; i < own->n; i++) {
-        struct stat sb;
+    const span *o = other;
+    span       *s = into;
 
-        if (lstat(own->at[i], &sb) == 0) {
-            const uint64_t owner = owner_of(&sb);
-
-            ends[0] = owner < ends[0] ? owner : ends[0];
-            ends[1] = owner > ends[1] ? owner : ends[1];
-        }
-    }
+    s->low = o->low < s->low ? o->low : s->low;
+    s->high = o->high > s->high ? o->high : s->high;
 }
 
 rset_status
 protect_owner(job *j, const strings *own, uint64_t *owner_out, rset_err *err)
 {
-    uint64_t    ends[2] = {UINT64_MAX, 0}, *all = must_alloc((size_t)j->size * sizeof ends);
+    span        all = {UINT64_MAX, 0};
+    struct stat sb;
     rset_status st = RSET_OK;
 
-    note_owners(own, ends);
-    memcpy(all, ends, sizeof ends);
+    for (size_t i = 0; i < own->n; i++)
+        if (lstat(own->at[i], &sb) == 0) /* of what is missing nothing is known */
+            merge_spans(&all, &(span){owner_of(&sb), owner_of(&sb)});
     if (j->comm != NULL)
-        st = rset_gather_fixed(j->comm, RSET_OK, j->host,
-                               &(rset_share){.bytes = ends, .len = sizeof ends}, all, err);
-    for (int r = 0; st == RSET_OK && r < j->size; r++) {
-        ends[0] = all[2 * r] < ends[0] ? all[2 * r] : ends[0];
-        ends[1] = all[2 * r + 1] > ends[1] ? all[2 * r + 1] : ends[1];
-    }
-    free(all);
-    if (st == RSET_OK && ends[0] < ends[1])
+        st = rset_reduce(j->comm, RSET_OK, j->host,
+                         &(rset_reduction){&all, sizeof all, merge_spans}, err);
+    if (st == RSET_OK && all.low < all.high)
         st = rset_fail(err, RSET_USAGE,
                        "not protected: files of several owners (%llu and %llu are their numbers): "
                        "what is protected together is of one owner",
-                       (unsigned long long)ends[0], (unsigned long long)ends[1]);
-    *owner_out = ends[0] == UINT64_MAX ? owner_self() : ends[0];
+                       (unsigned long long)all.low, (unsigned long long)all.high);
+    *owner_out = all.low == UINT64_MAX ? owner_self() : all.low;
     return st;
 }
 
@@ -266,111 +259,4 @@ command_protect(job *j, const options *o, const picture *p)
     else
         status = protect_own(j, o);
     return wait_has_refused(j) ? EXITS_WELL : job_most(j, status);
-}
-
-/* ---- unprotect ---- */
-
-static rset_status
-remove_all(files *f, rset_err *err)
-{
-    rset_status st = files_unprotect(f, err);
-
-    for (int i = 0; st == RSET_OK && i < f->n; i++) {
-        rset_file *file = NULL;
-
-        if (rset_local_dir(&f->local, i) != NULL &&
-            rset_file_open(rset_local_dir(&f->local, i), f->names[i], &file, NULL) == RSET_OK)
-            rset_file_set_mark(file, 0);
-        rset_file_close(file, NULL);
-    }
-    return st;
-}
-
-/* One rank's file, from the first look on. */
-typedef struct unprotecting {
-    const member *m;
-    files         f;
-} unprotecting;
-
-/* May it? Nothing is removed before that is known of all. */
-static rset_status
-begin_to_unprotect(unprotecting *u, const job *j, const options *o)
-{
-    const char *why = needed_why(u->m);
-    rset_err    err = RSET_ERR_NONE;
-    files_place at = place_of(u->m->seen);
-    rset_status st;
-
-    at.within = &o->paths;
-    st = files_open(&at, &u->f, &err);
-    if (st == RSET_OK)
-        st = files_hold(&u->f, HOLD_FROM_WRITERS, j, &err);
-    if (st == RSET_OK && why != NULL && !o->force)
-        st = rset_fail(&err, RSET_USAGE, "%s: %s; --force does it all the same", member_path(u->m),
-                       why);
-    if (st != RSET_OK && !wait_tries_again(j, st, err.text))
-        print_error("%s", err.text);
-    return st;
-}
-
-static rset_status
-end_to_unprotect(unprotecting *u, const options *o)
-{
-    rset_err    err = RSET_ERR_NONE;
-    rset_status st = o->dry_run ? RSET_OK : remove_all(&u->f, &err);
-
-    if (st != RSET_OK)
-        print_error("%s", err.text);
-    else
-        print_line(stdout, "%s: %s", member_path(u->m),
-                   o->dry_run ? "redundancy would be removed" : "not protected any more");
-    return st;
-}
-
-/* Those that this process has: *out, freed with free(). How many were asked for, on all processes: *found_out. */
-static size_t
-take_asked(const job *j, const catalog *c, unprotecting **out, size_t *found_out)
-{
-    size_t n = 0;
-
-    *out = NULL;
-    *found_out = 0;
-    for (size_t i = 0; i < c->n; i++)
-        for (int k = 0; k < c->sets[i]->desc.members; k++) {
-            const member *m = &c->sets[i]->members[k];
-
-            if (m->seen == NULL || !m->asked)
-                continue;
-            ++*found_out;
-            if (m->seen->by != j->rank)
-                continue;
-            *out = must_grow(*out, (n + 1) * sizeof **out);
-            (*out)[n++] = (unprotecting){.m = m};
-        }
-    return n;
-}
-
-int
-command_unprotect(job *j, const options *o, const picture *p)
-{
-    const catalog *c = &p->newest;
-    unprotecting  *all;
-    size_t         found, n = take_asked(j, c, &all, &found);
-    int            worst = is_needed(j, o, p);
-
-    for (size_t i = 0; i < n; i++)
-        worst |= begin_to_unprotect(&all[i], j, o) != RSET_OK;
-    worst = job_most(j, worst);
-    for (size_t i = 0; worst == 0 && i < n; i++)
-        worst |= end_to_unprotect(&all[i], o) != RSET_OK;
-    for (size_t i = 0; worst == 0 && i < n; i++)
-        replaced_tell_left(j, &p->replaced, all[i].m->seen);
-    for (size_t i = 0; i < n; i++)
-        files_close(&all[i].f);
-    free(all);
-    if (wait_has_refused(j))
-        return EXITS_WELL;
-    if (found == 0 && j->rank == 0)
-        print_error("nothing protected was found");
-    return job_most(j, worst ? EXITS_ERROR : found == 0 ? EXITS_NOTHING : EXITS_WELL);
 }

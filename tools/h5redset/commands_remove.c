@@ -1,6 +1,6 @@
-/* commands_remove.c: h5redset rm: files that were protected together go, with all that protects them; and h5redset gc: what protects
- * files that were deleted goes. The data goes first, on all processes: where that is cut short after it, the rest is of files that
- * were deleted, which gc removes. */
+/* commands_remove.c: h5redset rm: files that were protected together go, with all that protects them; h5redset unprotect: what protects
+ * files goes; and h5redset gc: what protects files that were deleted goes. The data goes first, on all processes: where that is cut
+ * short after it, the rest is of files that were deleted, which gc removes. */
 #include "commands.h"
 #include "exits.h"
 #include "files.h"
@@ -18,6 +18,7 @@
 
 typedef struct piece {
     const sighting *seen;
+    const member   *m; /* of unprotect: whose it is */
     files           f;
 } piece;
 
@@ -33,16 +34,33 @@ typedef struct removal {
 } removal;
 
 static void
+add(removal *r, const sighting *seen, const member *m)
+{
+    if (seen->by != r->j->rank)
+        return;
+    r->at = must_have_room(r->at, r->n, &r->room, sizeof *r->at);
+    r->at[r->n++] = (piece){.seen = seen, .m = m};
+}
+
+/* How many there are on all processes. */
+static size_t
 take_pieces(removal *r)
 {
-    const sightings *all = r->what->c->sightings;
+    const catalog *c = r->what->c;
+    size_t         n = 0;
 
-    for (size_t i = 0; i < all->n; i++)
-        if (all->at[i].by == r->j->rank && all->at[i].asked &&
-            removable_has(r->what, &all->at[i])) {
-            r->at = must_have_room(r->at, r->n, &r->room, sizeof *r->at);
-            r->at[r->n++] = (piece){.seen = &all->at[i]};
+    for (size_t i = 0; r->o->command != COMMAND_UNPROTECT && i < c->sightings->n; i++)
+        if (c->sightings->at[i].asked && removable_has(r->what, &c->sightings->at[i])) {
+            add(r, &c->sightings->at[i], NULL);
+            n++;
         }
+    for (size_t i = 0; r->o->command == COMMAND_UNPROTECT && i < c->nfamilies; i++)
+        for (const member *m = NULL; (m = family_next(&c->families[i], m)) != NULL;)
+            if (m->seen != NULL && m->asked) {
+                add(r, m->seen, m);
+                n++;
+            }
+    return n;
 }
 
 static void
@@ -66,15 +84,18 @@ static rset_status
 hold_piece(const removal *r, piece *p, rset_err *err)
 {
     const bool  gc = r->o->command == COMMAND_GC;
+    const char *why = p->m != NULL ? needed_why(p->m) : NULL;
     files_place at = place_of(p->seen);
     rset_status st;
 
     at.within = gc ? NULL : &r->o->paths;
     st = files_open(&at, &p->f, err);
     if (st == RSET_OK)
-        st = files_hold(&p->f, HOLD_FROM_ALL, r->j, err);
+        st = files_hold(&p->f, p->m != NULL ? HOLD_FROM_WRITERS : HOLD_FROM_ALL, r->j, err);
     if (st == RSET_OK && gc && !rset_evidence_gone(&p->f.local, &p->f.evidence))
         st = say_written(p->seen->path, err);
+    if (st == RSET_OK && why != NULL && !r->o->force)
+        st = rset_fail(err, RSET_USAGE, "%s: %s; --force does it all the same", p->seen->path, why);
     return st;
 }
 
@@ -113,18 +134,29 @@ look_for_rest(const removal *r, rset_err *err)
     return st;
 }
 
+static int
+tell_refused(const removal *r, rset_status st, const rset_err *err)
+{
+    if (st != RSET_OK && !wait_tries_again(r->j, st, err->text))
+        print_error("%s", err->text);
+    return exits_of(st);
+}
+
 /* The exit status, the same on all processes. */
 static int
 hold_all(removal *r)
 {
     rset_err    err = RSET_ERR_NONE;
     rset_status st = r->o->command == COMMAND_GC ? look_for_rest(r, &err) : RSET_OK;
+    int         worst = tell_refused(r, st, &err);
 
-    for (size_t i = 0; st == RSET_OK && i < r->n; i++)
-        st = hold_piece(r, &r->at[i], &err);
-    if (st != RSET_OK && !wait_tries_again(r->j, st, err.text))
-        print_error("%s", err.text);
-    return job_most(r->j, exits_of(st));
+    for (size_t i = 0; i < r->n; i++) {
+        rset_err own = RSET_ERR_NONE;
+
+        st = hold_piece(r, &r->at[i], &own);
+        worst = exits_worse(worst, tell_refused(r, st, &own));
+    }
+    return job_most(r->j, worst);
 }
 
 /* ---- removing ---- */
@@ -145,11 +177,20 @@ remove_data(const files *f, rset_err *err)
     return st;
 }
 
+/* No file that is left says any more that it is protected. */
 static rset_status
 remove_protection(const files *f, rset_err *err)
 {
     const rset_status st = files_unprotect(f, err);
 
+    for (int i = 0; st == RSET_OK && i < f->n; i++) {
+        rset_file *file = NULL;
+
+        if (rset_local_dir(&f->local, i) != NULL &&
+            rset_file_open(rset_local_dir(&f->local, i), f->names[i], &file, NULL) == RSET_OK)
+            rset_file_set_mark(file, 0);
+        rset_file_close(file, NULL);
+    }
     return st == RSET_OK ? rset_dir_sync(f->dir, err) : st;
 }
 
@@ -170,7 +211,7 @@ on_all(const removal *r, rset_status (*step)(const files *f, rset_err *err))
     return job_most(r->j, worst);
 }
 
-/* With rm a changed file that was put aside goes with its data file; gc leaves it, since it protects nothing. The exit status. */
+/* With rm a changed file that was put aside goes with its data file; the others leave it, since it protects nothing. The exit status. */
 static int
 settle_replaced(const removal *r, const piece *p)
 {
@@ -183,20 +224,26 @@ settle_replaced(const removal *r, const piece *p)
 static void
 tell(const removal *r, const piece *p)
 {
-    const char *what = r->o->command == COMMAND_GC ? "what protected it " : "";
+    const bool would = r->o->dry_run;
 
-    print_line(stdout, "%s: %s%s", p->seen->path, what,
-               r->o->dry_run ? "would be removed" : "was removed");
+    if (r->o->command == COMMAND_UNPROTECT)
+        print_line(stdout, "%s: %s", p->seen->path,
+                   would ? "redundancy would be removed" : "not protected any more");
+    else
+        print_line(stdout, "%s: %s%s", p->seen->path,
+                   r->o->command == COMMAND_GC ? "what protected it " : "",
+                   would ? "would be removed" : "was removed");
 }
 
-/* `how`: how far it goes. Collective; the exit status. */
+/* `how`: how far it goes. Collective; the exit status: EXITS_NOTHING where there is nothing of them. */
 static int
 remove_together(job *j, const options *o, const removable *what, extent how)
 {
     removal r = {.j = j, .o = o, .what = what};
     int     status, left = 0;
 
-    take_pieces(&r);
+    if (take_pieces(&r) == 0)
+        return EXITS_NOTHING;
     status = hold_all(&r);
     if (status == 0 && how == EXTENT_ALL && o->command == COMMAND_RM)
         status = on_all(&r, remove_data);
@@ -316,4 +363,20 @@ command_gc(job *j, const options *o, const picture *p)
     if (status < 0 && j->rank == 0)
         printf("nothing that was deleted is left\n");
     return status < 0 ? 0 : status;
+}
+
+/* What others need is told, and what of these is in the way. */
+int
+command_unprotect(job *j, const options *o, const picture *p)
+{
+    const removable what = {.j = j, .c = &p->newest, .replaced = &p->replaced};
+    const bool      needed = !o->force && needed_tell(&p->newest, j->rank == 0);
+    const extent    how = needed ? EXTENT_TRY : o->dry_run ? EXTENT_SAY : EXTENT_ALL;
+    const int       status = remove_together(j, o, &what, how);
+
+    if (wait_has_refused(j))
+        return EXITS_WELL;
+    if (status == EXITS_NOTHING && j->rank == 0)
+        print_error("nothing protected was found");
+    return needed ? EXITS_ERROR : status;
 }

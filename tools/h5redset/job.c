@@ -102,21 +102,22 @@ job_share(job *j, sightings *list, rset_err *err)
     return st;
 }
 
+static void
+merge_most(void *into, const void *other)
+{
+    int *most = into;
+
+    if (*(const int *)other > *most)
+        *most = *(const int *)other;
+}
+
 int
 job_most(job *j, int value)
 {
-    rset_err err = RSET_ERR_NONE;
-    int     *all, most = value;
+    const rset_reduction most = {&value, sizeof value, merge_most};
+    rset_err             ignored = RSET_ERR_NONE;
 
-    if (j->comm == NULL)
-        return value;
-    all = must_alloc((size_t)j->size * sizeof *all);
-    if (rset_gather_fixed(j->comm, RSET_OK, j->host,
-                          &(rset_share){.bytes = &value, .len = sizeof value}, all,
-                          &err) != RSET_OK)
-        most = -1;
-    for (int r = 0; most >= 0 && r < j->size; r++)
-        most = all[r] > most ? all[r] : most;
-    free(all);
-    return most;
+    return j->comm == NULL || rset_reduce(j->comm, RSET_OK, j->host, &most, &ignored) == RSET_OK
+               ? value
+               : -1;
 }

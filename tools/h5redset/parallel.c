@@ -15,25 +15,35 @@
 
 /* ---- protecting ---- */
 
+/* The newest generation that a rank knows of, and a random number. */
+typedef struct after {
+    uint64_t newest, number;
+} after;
+
+static void
+merge_newest(void *into, const void *other)
+{
+    const after *o = other;
+    after       *a = into;
+
+    a->newest = rset_generation_newer(o->newest, a->newest) ? o->newest : a->newest;
+    a->number ^= o->number;
+}
+
 /* A generation after the newest that any rank knows of, of which this one says `newest`, and a number that is new. The same on
  * all. */
 static rset_status
 next_generation(rset_comm *world, uint64_t newest, rset_status before, uint64_t *out, rset_err *err)
 {
-    uint64_t    mine[2] = {newest, 0};
-    uint64_t   *all = must_alloc((size_t)world->size * sizeof mine);
+    after       all = {.newest = newest};
     rset_status st;
 
-    if (getrandom(&mine[1], sizeof mine[1], 0) != (ssize_t)sizeof mine[1] && before == RSET_OK)
+    if (getrandom(&all.number, sizeof all.number, 0) != (ssize_t)sizeof all.number &&
+        before == RSET_OK)
         before = rset_fail(err, RSET_IO, "no random numbers");
-    st = rset_gather_fixed(world, before, "", &(rset_share){.bytes = mine, .len = sizeof mine}, all,
-                           err);
-    for (int r = 1; st == RSET_OK && r < world->size; r++)
-        if (rset_generation_newer(all[2 * r], all[0]))
-            all[0] = all[2 * r];
+    st = rset_reduce(world, before, "", &(rset_reduction){&all, sizeof all, merge_newest}, err);
     if (st == RSET_OK)
-        *out = rset_generation_next(all[0], all[1]);
-    free(all);
+        *out = rset_generation_next(all.newest, all.number);
     return st;
 }
 

@@ -34,7 +34,7 @@ enum { WHY_MAX = 512 };
 /* What became of one file. */
 typedef struct outcome {
     scavenge_how how;
-    int          status;   /* exit status: 0, 2 unrecoverable, 1 something else */
+    int          status;   /* exit status (exits.h) */
     bool         verified; /* by recorded checksums */
     bool         broken;   /* the target could not be written */
     uint64_t     size, crc;
