@@ -1,5 +1,6 @@
 /* commands_scavenge.c: h5redset scavenge: the order of steps, and what is said. See scavenge.h. */
 #include "commands.h"
+#include "common/parts.h"
 #include "exits.h"
 #include "hosted.h"
 #include "owner.h"
@@ -10,6 +11,7 @@
 #include "wait.h"
 #include "work.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -36,8 +38,7 @@ as_owner(scavenge *s, item *it, void (*work)(scavenge *s, item *it))
     if (owner_become(it->owner, &err) == RSET_OK) {
         work(s, it);
     } else {
-        outcome_fail(&it->out, EXITS_ERROR, err.text);
-        it->done = true;
+        item_fail(it, EXITS_ERROR, "%s", err.text);
     }
     owner_return();
 }
@@ -90,6 +91,67 @@ rebuild_all(scavenge *s)
         if (s->items[i].by == s->j->rank && !s->items[i].done)
             as_owner(s, &s->items[i], rebuild_one);
     progress_end();
+}
+
+/* ---- what each process has done, on all of them ---- */
+
+/* As it is sent: the files are in the same order everywhere. */
+typedef struct sent {
+    uint64_t index;
+    outcome  out;
+} sent;
+
+static const size_t bools[] = {offsetof(outcome, verified), offsetof(outcome, broken)};
+
+static size_t
+collect(const scavenge *s, sent *to)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->n; i++)
+        if (s->items[i].by == s->j->rank && s->items[i].done)
+            to[n++] = (sent){i, s->items[i].out};
+    return n;
+}
+
+/* What comes from another process, of a file that is process r's, is checked (HR3). */
+static bool
+take(scavenge *s, const uint8_t *bytes, int r)
+{
+    sent one;
+
+    memcpy(&one, bytes, sizeof one);
+    if (!rset_are_bools(&one.out, bools, sizeof bools / sizeof *bools) || one.index >= s->n ||
+        s->items[one.index].by != r || (unsigned)one.out.how >= HOW_COUNT ||
+        (unsigned)one.out.status > EXITS_ERROR || one.out.from < -1 ||
+        one.out.from >= (int64_t)s->c->sightings->n || one.out.why[WHY_MAX - 1] != '\0')
+        return false;
+    s->items[one.index].done = true;
+    s->items[one.index].out = one.out;
+    return true;
+}
+
+/* All processes get to know what each has done. Collective; RSET_PEER. */
+static rset_status
+share(scavenge *s, rset_err *err)
+{
+    rset_gathered all = {0};
+    sent         *mine;
+    rset_status   st;
+
+    if (s->j->comm == NULL)
+        return RSET_OK;
+    mine = must_alloc((s->n + 1) * sizeof *mine);
+    st = rset_gather_all(s->j->comm, RSET_OK, s->j->host,
+                         &(rset_share){mine, collect(s, mine) * sizeof *mine, (size_t)1 << 32},
+                         &all, err);
+    for (int r = 0; st == RSET_OK && r < s->j->size; r++)
+        for (size_t at = all.offs[r]; st == RSET_OK && at < all.offs[r + 1]; at += sizeof(sent))
+            if (all.offs[r + 1] - at < sizeof(sent) || !take(s, all.bytes + at, r))
+                st = rset_fail(err, RSET_PEER, "process %d sent outcomes that are not valid", r);
+    rset_gathered_free(&all);
+    free(mine);
+    return st;
 }
 
 /* ---- saying it ---- */
@@ -202,7 +264,7 @@ foresee(const scavenge *s, item *it)
              may_be_found(s, it))
         it->out.how = HOW_COPIED;
     else if (it->set->coverage == RSET_COVERAGE_NOT)
-        outcome_fail(&it->out, EXITS_UNRECOVERABLE, it->set->why);
+        item_fail(it, EXITS_UNRECOVERABLE, "%s", it->set->why);
     else
         it->out.how = HOW_REBUILT;
 }
@@ -220,8 +282,7 @@ foresee_target(const scavenge *s, item *it)
         if (S_ISREG(sb.st_mode) && (uint64_t)sb.st_size == size)
             it->out.how = HOW_KEPT;
         else
-            outcome_fail(&it->out, EXITS_ERROR,
-                         "another file of that name is in the target already");
+            item_fail(it, EXITS_ERROR, "another file of that name is in the target already");
     }
     free(path);
 }
@@ -257,13 +318,13 @@ bring_all(scavenge *s, rset_err *err)
     rset_status st;
 
     copy_all(s);
-    st = scavenge_share(s, err);
+    st = share(s, err);
     if (st == RSET_OK)
         st = scavenge_gather_pieces(s, err);
     if (st != RSET_OK)
         return st;
     rebuild_all(s);
-    return scavenge_share(s, err);
+    return share(s, err);
 }
 
 static int

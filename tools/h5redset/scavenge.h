@@ -1,9 +1,7 @@
 /* scavenge.h: h5redset scavenge: a job's files are brought to a directory that is safe. What its steps share:
  *   commands_scavenge.c  the order of steps      scavenge_plan.c     which files, and their names there
- *   scavenge_target.c    the directory           scavenge_there.c    what it has already
- *   scavenge_copy.c      files that are whole
- *   scavenge_pieces.c    what is left of others  scavenge_rebuild.c  files that are lost
- *   scavenge_share.c     what all have done      scavenge_index.c    what is there, and what is not
+ *   scavenge_target.c    the directory           scavenge_copy.c     what it has already, and files that are whole
+ *   scavenge_rebuild.c   files that are lost     scavenge_index.c    what is there, and what is not
  * Nothing is written but below the target (HR6). */
 #ifndef SCAVENGE_H
 #define SCAVENGE_H
@@ -87,8 +85,8 @@ const rset_info *scavenge_recorded(const item *it);
 /* May this be the item's file, which was found nowhere? Without a redundancy file of its own nothing but its content tells. */
 bool scavenge_may_be(const item *it, const sighting *found);
 
-/* Says why a file is not there. */
-void outcome_fail(outcome *out, int status, const char *why);
+/* Says why a file is not there: it->done. */
+void item_fail(item *it, int status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* Says of a file that is there that nobody can verify it. */
 void outcome_as_is(outcome *out);
@@ -121,44 +119,27 @@ void        scavenge_leave(const scavenge *s, rset_dir *dir);
 /* A path in the target. A new string. */
 char *scavenge_path(const scavenge *s, const char *name);
 
-/* ---- scavenge_there.c ---- */
-
-/* Is there a file of that name? What would be brought is kept, and anything else is in the way, unless it may be replaced:
- * it->done in both cases. `file`: what is recorded of it; NULL: nothing. Local. */
-void scavenge_look(const scavenge *s, item *it, const rset_file_info *file);
-
 /* ---- scavenge_copy.c ---- */
 
 /* Copies the file if it is whole: it->done then, as where it need not be copied, or cannot be written. Local. */
 void scavenge_copy(scavenge *s, item *it);
 
-/* ---- scavenge_pieces.c ---- */
+/* Copies all of a file that can be read, holes as holes, and what its size and checksum are; `to` NULL: only these. *whole_out: it could be
+ * read to its end. Local. RSET_IO: `to` cannot be written. */
+rset_status scavenge_pour(rset_file *from, rset_file *to, uint64_t *size_out, uint64_t *crc_out,
+                          bool *whole_out, rset_err *err);
 
-/* Copies all that lies of a rank's files where they were seen into the directory `path`, which is made; of a commit that
- * was decided the new content is published there. `same` (NULL: none): a file in the target with the content of the data
- * file. What cannot be read is left out. Local. RSET_IO: the target cannot be written. */
-rset_status scavenge_lay_out(const sighting *seen, const char *same, const char *path,
-                             rset_err *err);
+/* ---- scavenge_rebuild.c ---- */
 
 /* Of sets that something is missing of: copies of the pieces that the process which rebuilds it does not see itself, or that
  * belong to a commit which is not finished, or to a renamed file; in the copy it is, and that has the name that is recorded. Collective, with the same outcome on all. */
 rset_status scavenge_gather_pieces(const scavenge *s, rset_err *err);
 
-/* Where the copy of a piece is, or would be. A new string. */
-char *scavenge_piece(const scavenge *s, const sighting *seen);
-
 /* Adds where copies of a set's pieces are that this process uses. Local. */
 void scavenge_add_pieces(const scavenge *s, const cat_set *set, strings *search);
 
-/* ---- scavenge_rebuild.c ---- */
-
 /* Rebuilds the file at the target, from the pieces in `search` and copies of others'. it->done afterwards. Local. */
 void scavenge_rebuild(scavenge *s, item *it, const strings *search);
-
-/* ---- scavenge_share.c ---- */
-
-/* All processes get to know what each has done. Collective; RSET_PEER. */
-rset_status scavenge_share(scavenge *s, rset_err *err);
 
 /* ---- scavenge_index.c ---- */
 

@@ -1,7 +1,8 @@
-/* scavenge_copy.c: files that are whole are copied, and compared with what is recorded of them on the way. See
- * scavenge.h. */
+/* scavenge_copy.c: files that are in the target already; and those that are whole are copied, and compared with what is recorded of them on
+ * the way. See scavenge.h. */
 #include "exits.h"
 #include "files.h"
+#include "owner.h"
 #include "scavenge.h"
 
 #include <inttypes.h>
@@ -12,6 +13,124 @@
 #include <unistd.h>
 
 enum { AT_ONCE = 4 << 20 };
+
+rset_status
+scavenge_pour(rset_file *from, rset_file *to, uint64_t *size_out, uint64_t *crc_out,
+              bool *whole_out, rset_err *err)
+{
+    uint8_t    *buf = must_alloc(AT_ONCE);
+    rset_err    ignored = RSET_ERR_NONE;
+    rset_status st = RSET_OK;
+
+    *size_out = *crc_out = 0;
+    *whole_out = true;
+    for (size_t got = 1; st == RSET_OK && *whole_out && got > 0; *size_out += got) {
+        uint64_t       end;
+        const uint64_t next = rset_file_next_data(from, *size_out, &end);
+
+        *crc_out = rset_crc64_zeros(*crc_out, next - *size_out);
+        *size_out = next;
+        *whole_out =
+            rset_file_read(from, next, buf, end - next < AT_ONCE ? (size_t)(end - next) : AT_ONCE,
+                           &got, &ignored) == RSET_OK;
+        got = *whole_out ? got : 0;
+        *crc_out = rset_crc64(*crc_out, buf, got);
+        if (to != NULL)
+            st = got > 0
+                     ? rset_file_write(to, next, buf, got, err)
+                     : rset_file_resize(to, next, err); /* what is behind the last byte is a hole */
+    }
+    free(buf);
+    return st;
+}
+
+/* ---- what is there ---- */
+
+/* Its size and checksum. False: it cannot be read. */
+static bool
+sum_up(rset_file *file, uint64_t *size_out, uint64_t *crc_out)
+{
+    bool whole = false;
+
+    *size_out = *crc_out = 0;
+    return scavenge_pour(file, NULL, size_out, crc_out, &whole, NULL) == RSET_OK && whole;
+}
+
+/* Of a file that nothing is recorded of: is it the one that would be copied? */
+static bool
+is_same_as_source(const item *it, uint64_t size, uint64_t crc)
+{
+    rset_err   ignored = RSET_ERR_NONE;
+    rset_dir  *dir = NULL;
+    rset_file *file = NULL;
+    uint64_t   other = 0, sum = 0;
+    bool       same = it->seen != NULL &&
+                rset_dir_open(it->seen->dir, false, &dir, &ignored) == RSET_OK &&
+                rset_file_open(dir, it->seen->name, &file, &ignored) == RSET_OK &&
+                sum_up(file, &other, &sum) && other == size && sum == crc;
+
+    rset_file_close(file, NULL);
+    rset_dir_close(dir);
+    return same;
+}
+
+static void
+say_in_the_way(item *it, const char *path, const char *what)
+{
+    item_fail(it, EXITS_ERROR,
+              "%s is there already, and %s; move it away, or replace it with --force", path, what);
+}
+
+/* A file that is there stays: it is what would be brought, or it is in the way. */
+static void
+compare_target(const scavenge *s, item *it, const rset_file_info *file, rset_file *there)
+{
+    const bool has = file != NULL && file->has_sums;
+    uint64_t   size = 0, crc = 0;
+
+    if (!sum_up(there, &size, &crc)) {
+        say_in_the_way(it, rset_file_path(there), "cannot be read");
+    } else if (has ? size == file->sums.size && crc == file->sums.whole
+                   : is_same_as_source(it, size, crc)) {
+        it->out = (outcome){.how = HOW_KEPT, .verified = has, .size = size, .crc = crc, .from = -1};
+        if (it->as_is || file == NULL)
+            outcome_as_is(&it->out);
+        it->done = true;
+    } else if (!s->o->force) {
+        say_in_the_way(it, rset_file_path(there), "has other content");
+    } else if (!rset_file_lock(there, false)) {
+        item_fail(it, EXITS_ERROR,
+                  "%s is to be replaced, and a program on %s has it open to change it: close it "
+                  "there, and run this again",
+                  rset_file_path(there), s->j->host);
+    }
+}
+
+/* Is there a file of that name? What would be brought is kept, and anything else is in the way, unless it may be replaced:
+ * it->done in both cases. `file`: what is recorded of it; NULL: nothing. */
+static void
+look_there(const scavenge *s, item *it, const rset_file_info *file)
+{
+    char       *path = scavenge_path(s, it->name);
+    rset_err    err = RSET_ERR_NONE;
+    rset_dir   *at = NULL;
+    rset_file  *there = NULL;
+    rset_status st;
+
+    owner_pause();
+    st = scavenge_enter(s, it->name, false, &at, &err);
+    if (st == RSET_OK)
+        st = rset_file_open(at, rset_path_base(path), &there, &err);
+    owner_resume();
+    if (st == RSET_OK)
+        compare_target(s, it, file, there);
+    else if (st != RSET_ABSENT)
+        say_in_the_way(it, path, "is no file that can be read");
+    rset_file_close(there, NULL);
+    if (at != NULL)
+        scavenge_leave(s, at);
+    free(path);
+}
 
 /* ---- one copy ---- */
 
@@ -209,7 +328,7 @@ copy_as_is(scavenge *s, item *it, const files *f, rset_err *err)
         it->out.how = HOW_AS_IS;
         outcome_as_is(&it->out);
     } else if (st == RSET_OK) {
-        outcome_fail(&it->out, EXITS_ERROR, "cannot be read");
+        item_fail(it, EXITS_ERROR, "cannot be read");
     }
     it->done = true;
     return st;
@@ -219,8 +338,7 @@ copy_as_is(scavenge *s, item *it, const files *f, rset_err *err)
 static void
 note_failure(scavenge *s, item *it, rset_status st, const rset_err *err)
 {
-    outcome_fail(&it->out, EXITS_ERROR, err->text);
-    it->done = true;
+    item_fail(it, EXITS_ERROR, "%s", err->text);
     if (st != RSET_BUSY)
         it->out.broken = s->broken = true;
 }
@@ -264,13 +382,10 @@ scavenge_copy(scavenge *s, item *it)
     rset_err         err = RSET_ERR_NONE;
     rset_status      st = RSET_OK;
 
-    if (info != NULL && info->nfiles != 1) {
-        outcome_fail(&it->out, EXITS_ERROR,
-                     "several files were protected as one, by another program");
-        it->done = true;
-    }
-    if (!it->done)
-        scavenge_look(s, it, info != NULL ? &info->files[0] : NULL);
+    if (info != NULL && info->nfiles != 1)
+        item_fail(it, EXITS_ERROR, "several files were protected as one, by another program");
+    else
+        look_there(s, it, info != NULL ? &info->files[0] : NULL);
     if (!it->done && it->seen != NULL)
         st = copy_from(s, it, it->seen, info, &err);
     else if (!it->done && info != NULL)

@@ -5,6 +5,7 @@
 #include "scavenge.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +17,15 @@ const char *const scavenge_words[HOW_COUNT] = {
 };
 
 void
-outcome_fail(outcome *out, int status, const char *why)
+item_fail(item *it, int status, const char *fmt, ...)
 {
-    *out = (outcome){.status = status, .from = -1};
-    snprintf(out->why, sizeof out->why, "%.*s", WHY_MAX - 1, why);
+    va_list args;
+
+    it->done = true;
+    it->out = (outcome){.status = status, .from = -1};
+    va_start(args, fmt);
+    vsnprintf(it->out.why, sizeof it->out.why, fmt, args);
+    va_end(args);
 }
 
 void
@@ -85,16 +91,12 @@ apply_decision(item *it, const rset_decision *decision, const rset_summary *all)
         (decision->reason != RSET_REASON_UNRECOVERABLE || it->f == NULL)) {
         char *why = reason_text(decision, all);
 
-        outcome_fail(&it->out, exit_status_of(decision), why);
-        it->done = true;
+        item_fail(it, exit_status_of(decision), "%s", why);
         free(why);
     } else if (it->base == NULL) {
-        outcome_fail(&it->out, EXITS_UNRECOVERABLE, "nothing that can be reached records its file");
-        it->done = true;
+        item_fail(it, EXITS_UNRECOVERABLE, "nothing that can be reached records its file");
     } else if (!is_plain(it->base)) {
-        outcome_fail(&it->out, EXITS_ERROR,
-                     "the name that is recorded of it is none that a file can have");
-        it->done = true;
+        item_fail(it, EXITS_ERROR, "the name that is recorded of it is none that a file can have");
         it->base = NULL;
     }
     it->as_is =
@@ -116,10 +118,8 @@ add_member(scavenge *s, const family *f, const cat_set *set, const member *m)
     it.base = member_name(m);
     it.by = process_for(s, &it);
     apply_decision(&it, &f->decision, &f->all);
-    if (m->state == STATE_ELSEWHERE) {
-        outcome_fail(&it.out, EXITS_WELL, "it is on another node: bring it from there");
-        it.done = true;
-    }
+    if (m->state == STATE_ELSEWHERE)
+        item_fail(&it, EXITS_WELL, "it is on another node: bring it from there");
     add(s, &it);
 }
 
@@ -247,11 +247,10 @@ name_all(scavenge *s)
     if (n > 1)
         qsort(list, n, sizeof(item *), by_name);
     for (size_t i = 1; i < n; i++)
-        if (strcmp(list[i - 1]->name, list[i]->name) == 0 && !list[i]->done) {
-            outcome_fail(&list[i]->out, EXITS_ERROR,
-                         "another file has this name in the target; bring it to another directory");
-            list[i]->done = true;
-        }
+        if (strcmp(list[i - 1]->name, list[i]->name) == 0 && !list[i]->done)
+            item_fail(list[i], EXITS_ERROR,
+                      "another file has this name in the target; bring it to another directory");
+
     free(list);
 }
 
