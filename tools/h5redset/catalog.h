@@ -172,4 +172,15 @@ int family_exit_status(const family *f);
 /* Of a generation: which commit of the files, counted from 1; 0: written by another program. */
 unsigned generation_number(uint64_t generation);
 
+/* How many bytes are read where files are rebuilt, about, for progress: */
+
+/* By one process that rebuilds this member's file alone. */
+uint64_t work_for_member(const cat_set *s, const member *m);
+
+/* By process `by` of those that rebuild all that is lost or damaged of a family, where so many bytes of it are damaged as no size tells. */
+uint64_t work_for_family(const family *f, int by, uint64_t found);
+
+/* Of what a process has of one rank. */
+uint64_t work_bytes_of(const sighting *seen);
+
 #endif

@@ -153,28 +153,16 @@ drop_one(const dropping *d, const sighting *s, const files *f, rset_err *err)
 
 /* ---- may it go? ---- */
 
-static const listed *
-find_listed(const file_list *l, uint64_t generation)
-{
-    for (size_t i = 0; i < l->n; i++)
-        if (l->at[i].generation == generation)
-            return &l->at[i];
-    for (size_t i = 0; i < l->naside; i++)
-        if (l->aside[i].generation == generation)
-            return &l->aside[i];
-    return NULL;
-}
-
 /* The same on all processes. */
 static rset_status
 check(const dropping *d, const rset_generations *all, const char *name, rset_err *err)
 {
-    const listed *g = find_listed(d->l, d->generation);
-    const int     unseen = g != NULL && !g->aside && g->f != NULL ? family_unseen(g->f) : 0;
+    const listed *g = list_find(d->l, d->generation);
+    const int     unseen = g != NULL && g->f != NULL ? family_unseen(g->f) : 0;
 
     if (d->generation == 0)
         return rset_generations_none(all, d->o->generation, name, err);
-    if (all->n > 0 && d->generation == all->at[0] && !g->aside)
+    if (all->n > 0 && d->generation == all->at[0] && g != NULL)
         return rset_fail(err, RSET_USAGE,
                          "%s: generation %u is the newest, and not removed: h5redset unprotect "
                          "removes what protects the files",

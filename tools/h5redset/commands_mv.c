@@ -90,16 +90,6 @@ check_old(const files *from, rset_err *err)
                      rset_dir_path(from->dir), from->names[0], from->n - 1);
 }
 
-/* A commit of the new name that a job died in is finished before it is replaced. */
-static rset_status
-finish_new(rset_comm *world, const hosting *p, const rset_local *local, files *to, rset_err *err)
-{
-    rset_recover_args args = {
-        .world = world, .local = local, .evidence = &to->evidence, .host = p->j->host};
-
-    return rset_finish_commit(&args, err);
-}
-
 static void
 rename_hosted(rset_comm *world, void *arg)
 {
@@ -108,7 +98,6 @@ rename_hosted(rset_comm *world, void *arg)
     files          from = {0}, to = {0};
     char          *path = new_path(p->o, at->member);
     const char    *base = rset_path_base(path);
-    protect_wish   wish = wish_of_rank(p, world->rank);
     rset_local     local;
     rset_status    st;
 
@@ -129,9 +118,8 @@ rename_hosted(rset_comm *world, void *arg)
                          .paths = (const char *const *)&path};
     st = recover_whole(world, p, &from, st, "not renamed");
     if (st == RSET_OK)
-        st = finish_new(world, p, &local, &to, &at->err);
-    if (st == RSET_OK)
-        st = rename_parallel(world, &wish, &from, &(renamed_files){&local, &to.evidence}, &at->err);
+        st = name_parallel(world, p, &(naming){.from = &from, .to = &local, .there = &to.evidence},
+                           &at->err);
     at->st = st;
     files_close(&from);
     files_close(&to);

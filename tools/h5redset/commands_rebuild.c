@@ -1,5 +1,6 @@
 /* commands_rebuild.c: h5redset rebuild: files that were protected together as their ranks would (parallel.h), and some of
  * them, or what was copied elsewhere, each for itself, from the pieces that can be reached. */
+#include "catalog.h"
 #include "commands.h"
 #include "exits.h"
 #include "files.h"
@@ -12,7 +13,6 @@
 #include "report.h"
 #include "text.h"
 #include "wait.h"
-#include "work.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -279,13 +279,9 @@ rebuild_some(const job *j, const family *f, const options *o, const strings *sea
                     family_name(f));
         return EXITS_ERROR;
     }
-    for (const member *m = NULL; (m = family_next(f, m)) != NULL;) {
-        int status = 0;
-
+    for (const member *m = NULL; (m = family_next(f, m)) != NULL;)
         if (comes_alone(f, m))
-            status = rebuild_member(j, m, o, search);
-        worst = exits_worse(worst, status);
-    }
+            worst = exits_worse(worst, rebuild_member(j, m, o, search));
     return worst;
 }
 
@@ -298,11 +294,8 @@ rebuild_one(job *j, const options *o, const family *f, const strings *search)
 
     if (!comes_whole(j, f))
         status = rebuild_some(j, f, o, search);
-    if (is_asked_whole(f) || j->size > 1) { /* of what is elsewhere that is said */
-        const int came = rebuild_parallel(j, o, f);
-
-        status = exits_worse(status, came);
-    }
+    if (is_asked_whole(f) || j->size > 1) /* of what is elsewhere that is said */
+        status = exits_worse(status, rebuild_parallel(j, o, f));
     status = wait_settles(j, key, before) ? status : EXITS_WELL;
     free(key);
     return status;
@@ -348,11 +341,9 @@ tell_strays(const job *j, const catalog *c)
     int worst = 0;
 
     for (size_t i = 0; i < c->nstrays; i++) {
-        const int status = exit_status_of(&c->strays[i].decision);
-
         if (j->rank == 0)
             tell_stray(&c->strays[i]);
-        worst = exits_worse(worst, status);
+        worst = exits_worse(worst, exit_status_of(&c->strays[i].decision));
     }
     return worst;
 }

@@ -316,7 +316,7 @@ static int
 remove_all(job *j, const options *o, removable *what, extent how)
 {
     const catalog *c = what->c;
-    int            worst = -1, status;
+    int            worst = -1;
 
     for (size_t i = 0; i < c->nfamilies; i++) {
         const bool deleted = is_deleted(&c->families[i].decision);
@@ -324,11 +324,9 @@ remove_all(job *j, const options *o, removable *what, extent how)
         what->f = &c->families[i];
         if (!what->f->asked || (!deleted && o->command == COMMAND_GC))
             continue;
-        status = remove_if(j, o, what, deleted, how);
-        worst = exits_worse(worst, status);
+        worst = exits_worse(worst, remove_if(j, o, what, deleted, how));
     }
-    status = remove_strays(j, o, what, how);
-    return exits_worse(worst, status);
+    return exits_worse(worst, remove_strays(j, o, what, how));
 }
 
 /* Of rm nothing goes where something cannot; of gc what can. */

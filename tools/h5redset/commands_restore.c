@@ -126,18 +126,18 @@ static rset_status
 restore_held(rset_comm *world, const restoring *r, files *to, rset_err *err)
 {
     const hosting *p = &r->p;
-    protect_wish   wish = wish_of_rank(p, world->rank);
     files          kept = {0};
     rset_status    st = open_kept(r, p->hosted[world->rank].member, to, &kept, err);
 
     st = recover_whole(world, p, &kept, st, "not restored");
     if (st == RSET_OK)
-        st = rset_finish_commit(
-            &(rset_recover_args){
-                .world = world, .local = &to->local, .evidence = &to->evidence, .host = p->j->host},
-            err);
-    if (st == RSET_OK)
-        st = restore_parallel(world, &wish, &kept, to, r->aside, err);
+        st = name_parallel(world, p,
+                           &(naming){.from = &kept,
+                                     .to = &to->local,
+                                     .there = &to->evidence,
+                                     .restored = true,
+                                     .aside = r->aside},
+                           err);
     files_close(&kept);
     return st;
 }
@@ -179,10 +179,7 @@ choose(const options *o, const file_list *l, const rset_generations *all, const 
     char          *name = list_name(l);
     rset_status    st = RSET_OK;
 
-    *out = NULL;
-    for (size_t i = 0; i < l->n; i++)
-        if (generation != 0 && l->at[i].generation == generation)
-            *out = &l->at[i];
+    *out = list_find(l, generation);
     if (*out == NULL)
         *out = list_find_aside(l, &o->which);
     if (*out == NULL)

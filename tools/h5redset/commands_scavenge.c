@@ -1,4 +1,5 @@
 /* commands_scavenge.c: h5redset scavenge: the order of steps, and what is said. See scavenge.h. */
+#include "catalog.h"
 #include "commands.h"
 #include "common/parts.h"
 #include "exits.h"
@@ -9,7 +10,6 @@
 #include "report.h"
 #include "scavenge.h"
 #include "wait.h"
-#include "work.h"
 
 #include <stddef.h>
 #include <stdlib.h>

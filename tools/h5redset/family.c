@@ -2,7 +2,6 @@
 #include "family.h"
 
 #include "groups.h"
-#include "renames.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -129,6 +129,14 @@ files_open(const files_place *at, files *out, rset_err *err)
     return st;
 }
 
+rset_status
+files_open_seen(const sighting *s, files *out, rset_err *err)
+{
+    const files_place at = place_of(s);
+
+    return files_open(&at, out, err);
+}
+
 void
 files_close(files *f)
 {

@@ -74,6 +74,8 @@ void hold_end(files *f);
 /* Opens the directory and surveys what it has of the data file. *out holds nothing before, nor after a failure, and
  * nothing of `at`. Local. */
 rset_status files_open(const files_place *at, files *out, rset_err *err);
+rset_status files_open_seen(const sighting *s, files *out,
+                            rset_err *err); /* where they were seen */
 void        files_close(files *f);
 
 /* May its directory be made? RSET_USAGE: at->within does not have it. Local. */

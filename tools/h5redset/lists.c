@@ -283,37 +283,49 @@ listed_stamp(const listed *g)
     return g->f != NULL ? family_stamp(g->f) : (rset_stamp){0};
 }
 
+static void
+note_generations(const listed *at, size_t n, const rset_which *which, rset_generations *out)
+{
+    *out = (rset_generations){0};
+    for (size_t i = 0; i < n; i++)
+        if (at[i].generation != 0) {
+            rset_generations_add(out, at[i].generation);
+            rset_generations_note(out, which, at[i].generation, listed_stamp(&at[i]).label);
+        }
+}
+
 void
 list_generations(const file_list *l, const rset_which *which, rset_generations *out)
 {
-    *out = (rset_generations){0};
-    for (size_t i = 0; i < l->n; i++)
-        if (l->at[i].generation != 0) {
-            rset_generations_add(out, l->at[i].generation);
-            rset_generations_note(out, which, l->at[i].generation, listed_stamp(&l->at[i]).label);
-        }
+    note_generations(l->at, l->n, which, out);
     out->published = l->n > 0 && l->at[0].newest ? l->at[0].generation : 0;
     rset_generations_add_lost(out);
+}
+
+static const listed *
+find_in(const listed *at, size_t n, uint64_t generation)
+{
+    for (size_t i = 0; i < n && generation != 0; i++)
+        if (at[i].generation == generation)
+            return &at[i];
+    return NULL;
+}
+
+const listed *
+list_find(const file_list *l, uint64_t generation)
+{
+    return find_in(l->at, l->n, generation);
 }
 
 const listed *
 list_find_aside(const file_list *l, const rset_which *which)
 {
-    rset_generations aside = {0};
-    uint64_t         generation;
+    rset_generations aside;
 
     if (which->back > 0) /* that is counted from the newest */
         return NULL;
-    for (size_t i = 0; i < l->naside; i++) {
-        rset_generations_add(&aside, l->aside[i].generation);
-        rset_generations_note(&aside, which, l->aside[i].generation,
-                              listed_stamp(&l->aside[i]).label);
-    }
-    generation = rset_generations_find(&aside, which);
-    for (size_t i = 0; i < l->naside && generation != 0; i++)
-        if (l->aside[i].generation == generation)
-            return &l->aside[i];
-    return NULL;
+    note_generations(l->aside, l->naside, which, &aside);
+    return find_in(l->aside, l->naside, rset_generations_find(&aside, which));
 }
 
 /* What is older may rest on the newest, and has gone with it. */
@@ -331,10 +343,9 @@ lists_exit_status(const lists *all)
     for (size_t i = 0; i < all->n; i++)
         for (size_t k = 0; k < all->at[i].n && !is_list_deleted(&all->at[i]); k++) {
             const listed *g = &all->at[i].at[k];
-            const int     status =
-                g->f != NULL ? family_exit_status(g->f) : exit_status_of(&g->lost->decision);
 
-            worst = exits_worse(worst, status);
+            worst = exits_worse(worst, g->f != NULL ? family_exit_status(g->f)
+                                                    : exit_status_of(&g->lost->decision));
         }
     return worst;
 }

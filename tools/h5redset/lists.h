@@ -49,6 +49,9 @@ rset_stamp listed_stamp(const listed *g);
 /* What the engine has to know of the list to say which generation is meant. */
 void list_generations(const file_list *l, const rset_which *which, rset_generations *out);
 
+/* That generation; NULL: it is none of the list, or was put aside. */
+const listed *list_find(const file_list *l, uint64_t generation);
+
 /* The one of those that were put aside which is meant; NULL: none of them. */
 const listed *list_find_aside(const file_list *l, const rset_which *which);
 

@@ -179,17 +179,16 @@ static bool
 is_renamed(visit *v, rset_left_behind *left, const sighting *in, const struct stat *sb,
            sightings *out)
 {
-    const files_place at = place_of(in);
-    rset_evidence     found = {0};
-    rset_err          ignored = RSET_ERR_NONE;
-    struct stat       file;
-    files             f = {0};
-    char             *old = NULL;
-    bool              is;
+    rset_evidence found = {0};
+    rset_err      ignored = RSET_ERR_NONE;
+    struct stat   file;
+    files         f = {0};
+    char         *old = NULL;
+    bool          is;
 
     if (rset_dir_stat(v->dir, in->name, &file, NULL) != RSET_OK ||
         !rset_left_behind_fits(left, (uint64_t)file.st_size) ||
-        files_open(&at, &f, &ignored) != RSET_OK)
+        files_open_seen(in, &f, &ignored) != RSET_OK)
         return false;
     is = rset_left_behind_take(left, &f.local, &f.evidence, &old, &found, &ignored) == RSET_OK &&
          old != NULL;
@@ -236,13 +235,12 @@ count_space(sightings *out, size_t from)
     rset_space counted = {0};
 
     for (size_t i = from; i < out->n; i++) {
-        sighting         *s = &out->at[i];
-        const files_place at = place_of(s);
-        files             f = {0};
-        rset_err          ignored = RSET_ERR_NONE;
+        sighting *s = &out->at[i];
+        files     f = {0};
+        rset_err  ignored = RSET_ERR_NONE;
 
         if ((s->older == 0 || s->aside) && !s->ahead && !s->replaced &&
-            files_open(&at, &f, &ignored) == RSET_OK)
+            files_open_seen(s, &f, &ignored) == RSET_OK)
             (void)rset_space_of(&counted, &f.local, &s->bytes, &ignored);
         files_close(&f);
     }

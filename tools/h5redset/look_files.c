@@ -174,13 +174,12 @@ look_at_kept(sighting *s)
 void
 look_at(sighting *s, bool content)
 {
-    rset_err          err = RSET_ERR_NONE;
-    files             f = {0};
-    const files_place at = place_of(s);
-    rset_evidence     later = {0};
-    rset_status       st;
+    rset_err      err = RSET_ERR_NONE;
+    files         f = {0};
+    rset_evidence later = {0};
+    rset_status   st;
 
-    if (files_open(&at, &f, &err) != RSET_OK) {
+    if (files_open_seen(s, &f, &err) != RSET_OK) {
         trouble(s, &err);
         return;
     }
@@ -239,15 +238,14 @@ is_one(const sightings *list, const sighting *s)
 static void
 compare_with_record(sighting *s, const sighting *by, int which)
 {
-    const files_place at = place_of(s), there = place_of(by);
-    rset_err          ignored = RSET_ERR_NONE;
-    files             f = {0}, other = {0};
-    rset_ranges       bad = {0};
-    bool              damaged = false;
+    rset_err    ignored = RSET_ERR_NONE;
+    files       f = {0}, other = {0};
+    rset_ranges bad = {0};
+    bool        damaged = false;
 
-    if (files_open(&there, &other, &ignored) == RSET_OK && other.evidence.has_header &&
+    if (files_open_seen(by, &other, &ignored) == RSET_OK && other.evidence.has_header &&
         which < other.evidence.header.ninfos && other.evidence.header.infos[which].nfiles == 1 &&
-        files_open(&at, &f, &ignored) == RSET_OK && f.n == 1 &&
+        files_open_seen(s, &f, &ignored) == RSET_OK && f.n == 1 &&
         rset_verify_data(&f.local, &other.evidence.header.infos[which], true, &bad, &damaged,
                          &ignored) == RSET_OK) {
         s->against = by->said.header.infos[which].desc.generation;

@@ -7,7 +7,7 @@
 #include "picture.h"
 #include "replaced.h"
 #include "report.h"
-#include "returned.h"
+#include "sighting.h"
 #include "wait.h"
 
 #include <errno.h>
@@ -152,9 +152,7 @@ act_for(job *j, const options *o, const picture *everyone, uint64_t owner)
 
     his.newest.of_many = true;
     if (picture_has_any(&his) || (o->changed && replaced_asked(&his.replaced) > 0)) {
-        const int came = act_as(j, o, owner, &his);
-
-        status = exits_worse(status, came);
+        status = exits_worse(status, act_as(j, o, owner, &his));
     }
     picture_forget(&his);
     return status;
@@ -167,16 +165,10 @@ act_for_all(job *j, const options *o, const picture *p)
     owners all = picture_owners(p);
     int    worst = -1;
 
-    for (size_t i = 0; all.n > 1 && i < all.n; i++) {
-        const int status = act_for(j, o, p, all.at[i]);
-
-        worst = exits_worse(worst, status);
-    }
-    if (worst >= 0 && o->command == COMMAND_REBUILD) {
-        const int status = rebuild_unknown(j, o, &p->newest);
-
-        worst = exits_worse(worst, status);
-    }
+    for (size_t i = 0; all.n > 1 && i < all.n; i++)
+        worst = exits_worse(worst, act_for(j, o, p, all.at[i]));
+    if (worst >= 0 && o->command == COMMAND_REBUILD)
+        worst = exits_worse(worst, rebuild_unknown(j, o, &p->newest));
     if (worst < 0)
         worst = act_as(j, o, all.n > 0 ? all.at[all.n - 1] : owner_self(), p);
     free(all.at);
@@ -328,11 +320,9 @@ attempt_until_free(job *j, const options *o)
 
     wait_begin(&w, o->wait);
     j->wait = &w;
-    do {
-        const int status = attempt(j, o);
-
-        worst = exits_worse(worst, status);
-    } while (wait_for_next(j));
+    do
+        worst = exits_worse(worst, attempt(j, o));
+    while (wait_for_next(j));
     wait_end(&w);
     return worst;
 }

@@ -1,13 +1,13 @@
 /* parallel.c: see parallel.h. */
 #include "parallel.h"
 
+#include "catalog.h"
 #include "exits.h"
 #include "hosted.h"
 #include "judge.h"
 #include "progress.h"
 #include "report.h"
 #include "wait.h"
-#include "work.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -100,52 +100,31 @@ protect_parallel(rset_comm *world, const protect_wish *wish, const files *f, rse
     return st;
 }
 
-/* A commit in which files get other names. */
-typedef struct naming {
-    rset_protect_args args;
-    rset_layout       layout;
-    rset_stamp_text   stamp;
-} naming;
-
-static rset_status
-begin_naming(rset_comm *world, const protect_wish *wish, const files *from, const rset_evidence *to,
-             naming *out, rset_err *err)
-{
-    const uint64_t old = rset_evidence_newest(&from->evidence), new = rset_evidence_newest(to);
-    rset_status    st = form(world, wish, rset_generation_newer(new, old) ? new : old, &out->layout,
-                             &out->args, err);
-
-    rset_stamp_now(NULL, label_of(&from->evidence), &out->stamp);
-    out->args.stamp = &out->stamp;
-    return st;
-}
-
 rset_status
-rename_parallel(rset_comm *world, const protect_wish *wish, const files *from,
-                const renamed_files *to, rset_err *err)
+name_parallel(rset_comm *world, const hosting *p, const naming *n, rset_err *err)
 {
-    naming      n = {.args.local = to->local};
-    rset_status st = begin_naming(world, wish, from, to->evidence, &n, err);
+    const protect_wish wish = wish_of_rank(p, world->rank);
+    rset_layout        layout = {0};
+    rset_stamp_text    stamp;
+    rset_protect_args  args = {.local = n->to};
+    uint64_t           newest = rset_evidence_newest(&n->from->evidence), there;
+    rset_status        st = rset_finish_commit(
+               &(rset_recover_args){
+                   .world = world, .local = n->to, .evidence = n->there, .host = p->j->host},
+               err);
 
-    if (st == RSET_OK) {
-        st = rset_protect_renamed(&n.args, &from->local, err);
-        rset_layout_free(&n.layout);
-    }
-    return st;
-}
-
-rset_status
-restore_parallel(rset_comm *world, const protect_wish *wish, const files *kept, const files *to,
-                 uint64_t aside, rset_err *err)
-{
-    naming      n = {.args.local = &to->local};
-    rset_status st = begin_naming(world, wish, kept, &to->evidence, &n, err);
-
-    if (st == RSET_OK) {
-        n.args.keep = aside == 0 ? RSET_KEEP_ALL : 0;
-        st = rset_protect_restored(&n.args, &kept->local, aside, err);
-        rset_layout_free(&n.layout);
-    }
+    there = rset_evidence_newest(n->there);
+    if (st == RSET_OK)
+        st = form(world, &wish, rset_generation_newer(there, newest) ? there : newest, &layout,
+                  &args, err);
+    if (st != RSET_OK)
+        return st;
+    rset_stamp_now(NULL, label_of(&n->from->evidence), &stamp);
+    args.stamp = &stamp;
+    args.keep = n->restored && n->aside == 0 ? RSET_KEEP_ALL : 0;
+    st = n->restored ? rset_protect_restored(&args, &n->from->local, n->aside, err)
+                     : rset_protect_renamed(&args, &n->from->local, err);
+    rset_layout_free(&layout);
     return st;
 }
 

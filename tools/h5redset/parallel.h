@@ -35,21 +35,18 @@ typedef struct protect_wish {
 rset_status protect_parallel(rset_comm *world, const protect_wish *wish, const files *f,
                              rset_status before, char *note, rset_err *err);
 
-/* Those that files shall become: their names, and what there is under these. */
-typedef struct renamed_files {
-    const rset_local    *local;
-    const rset_evidence *evidence;
-} renamed_files;
+/* A commit in which this rank's files get other names. */
+typedef struct naming {
+    const files      *from;     /* which are whole and verified */
+    const rset_local *to;       /* that they shall become */
+    rset_evidence    *there;    /* what there is under these names */
+    bool              restored; /* `from` is an older generation of `to`, and becomes the newest: */
+    uint64_t aside; /* what was the newest until then is put aside; 0: it stays as an older one */
+} naming;
 
-/* Gives this rank's files, which are whole and verified, their new names, and encodes them as `wish` says. All of
- * protect_parallel else. */
-rset_status rename_parallel(rset_comm *world, const protect_wish *wish, const files *from,
-                            const renamed_files *to, rset_err *err);
-
-/* Makes this rank's files `kept`, an older generation that is whole and verified, the newest of `to`. `aside`: the newest until
- * then, which is put aside; 0: it stays as an older one. All of protect_parallel else. */
-rset_status restore_parallel(rset_comm *world, const protect_wish *wish, const files *kept,
-                             const files *to, uint64_t aside, rset_err *err);
+/* Gives them their new names, and encodes them as they were protected before, once a commit of these names that a job died in is finished.
+ * All of protect_parallel else. */
+rset_status name_parallel(rset_comm *world, const hosting *p, const naming *n, rset_err *err);
 
 /* That rank's files as they were protected before. */
 protect_wish wish_of_rank(const hosting *p, int rank);

@@ -347,12 +347,11 @@ note_failure(scavenge *s, item *it, rset_status st, const rset_err *err)
 static rset_status
 copy_from(scavenge *s, item *it, const sighting *seen, const rset_info *info, rset_err *err)
 {
-    const files_place at = place_of(seen);
-    rset_err          ignored = RSET_ERR_NONE;
-    files             f = {0};
-    rset_status       st = RSET_OK;
+    rset_err    ignored = RSET_ERR_NONE;
+    files       f = {0};
+    rset_status st = RSET_OK;
 
-    if (files_open(&at, &f, &ignored) == RSET_OK && f.n == 1)
+    if (files_open_seen(seen, &f, &ignored) == RSET_OK && f.n == 1)
         st = info != NULL ? copy_recorded(s, it, &f, info, err) : copy_as_is(s, it, &f, err);
     if (it->done)
         it->out.from = seen - s->c->sightings->at;

@@ -5,6 +5,7 @@
 
 #include "common/ranges.h"
 #include "recover/recover.h"
+#include "sighting.h"
 
 typedef struct sighting {
     /* Sent as it is, up to `host`: */
@@ -88,5 +89,10 @@ rset_status sightings_pack(const sightings *list, uint8_t **buf_out, size_t *len
                            rset_err *err);
 rset_status sightings_unpack(const uint8_t *buf, size_t len, int by, sightings *list,
                              rset_err *err);
+
+/* The directory of a lost node is back, with files of a generation that the other ranks have put aside meanwhile. Takes such files out of
+ * `newest`, and adds them to `older` as what they become once they are put aside as well: h5redset restore does that.
+ * Nothing on disk is touched. */
+void returned_find(sightings *newest, sightings *older);
 
 #endif
