@@ -42,18 +42,8 @@ static int
 by_place(const void *a, const void *b)
 {
     const sighting *x = a, *y = b;
-    int             order = (x->owner > y->owner) - (x->owner < y->owner);
+    int             order = sighting_order(x, y);
 
-    if (order == 0)
-        order = strcmp(x->host, y->host);
-    if (order == 0)
-        order = (x->device > y->device) - (x->device < y->device);
-    if (order == 0)
-        order = (x->inode > y->inode) - (x->inode < y->inode);
-    if (order == 0)
-        order = strcmp(x->prefix, y->prefix);
-    if (order == 0)
-        order = strcmp(x->name, y->name);
     if (order == 0)
         order = (int)x->ahead - (int)y->ahead;
     if (order == 0)
@@ -71,7 +61,7 @@ catalog_drop_doubles(sightings *list)
     for (size_t i = 0; i < list->n; i++) {
         sighting *s = &list->at[i], *last = kept > 0 ? &list->at[kept - 1] : NULL;
 
-        if (last != NULL && same_place(s, last) && s->ahead == last->ahead) {
+        if (last != NULL && sighting_order(s, last) == 0 && s->ahead == last->ahead) {
             last->asked = last->asked || s->asked;
             sighting_free(s);
         } else {

@@ -12,13 +12,16 @@
 /* ---- one directory ---- */
 
 typedef struct visit {
-    rset_dir *dir;
-    uint64_t  owner;    /* whose files are looked at */
-    strings   prefixes; /* of what says that a file was protected */
-    strings   others;   /* what may be data files */
-    bool      wants_older;
-    strings   older;    /* prefixes of what protects older generations */
-    strings   replaced; /* names of what other programs had made of files */
+    rset_dir   *dir;
+    const char *host, *path;
+    struct stat sb; /* of the directory */
+    sightings  *out;
+    uint64_t    owner;    /* whose files are looked at */
+    strings     prefixes; /* of what says that a file was protected */
+    strings     others;   /* what may be data files */
+    bool        wants_older;
+    strings     older;    /* prefixes of what protects older generations */
+    strings     replaced; /* names of what other programs had made of files */
 } visit;
 
 /* Older generations that are kept are files of their own: none is the newest, nor a file that was renamed. */
@@ -77,21 +80,20 @@ visit_name(const char *name, void *arg)
     return true;
 }
 
-/* `in`: in which directory, and whose it is. */
 static sighting *
-add(sightings *out, const sighting *in, const struct stat *sb, const char *prefix, const char *name)
+add(const visit *v, const char *prefix, const char *name)
 {
-    sighting *s = sightings_add(out);
+    sighting *s = sightings_add(v->out);
 
-    s->owner = in->owner;
-    s->host = must_copy(in->host);
+    s->owner = v->owner;
+    s->host = must_copy(v->host);
     s->prefix = must_copy(prefix);
-    sighting_place(s, in->dir, name);
+    sighting_place(s, v->path, name);
     s->older = rset_name_kept(name);
     s->aside = rset_name_is_put_aside(name);
-    s->device = (uint64_t)sb->st_dev;
-    s->inode = (uint64_t)sb->st_ino;
-    s->changed = (uint64_t)sb->st_mtim.tv_sec * 1000000000 + (uint64_t)sb->st_mtim.tv_nsec;
+    s->device = (uint64_t)v->sb.st_dev;
+    s->inode = (uint64_t)v->sb.st_ino;
+    s->changed = (uint64_t)v->sb.st_mtim.tv_sec * 1000000000 + (uint64_t)v->sb.st_mtim.tv_nsec;
     return s;
 }
 
@@ -135,20 +137,16 @@ data_name(rset_dir *dir, const char *prefix)
 
 /* The files of one prefix; where a commit is prepared also as they will be once it is finished. */
 static void
-look_at_both(const sighting *place, const struct stat *sb, sightings *out)
+look_at_both(const visit *v, const char *prefix, const char *name)
 {
-    const size_t at = out->n;
-    bool         doubt;
+    sighting *s = add(v, prefix, name);
 
-    look_at(add(out, place, sb, place->prefix, place->name), false);
-    doubt = out->at[at].said.next != 0 &&
-            out->at[at].said.next != rset_evidence_generation(&out->at[at].said);
-    if (doubt) {
-        sighting *s = add(out, place, sb, place->prefix, place->name);
-
-        s->ahead = true;
-        look_at(s, false);
-    }
+    look_at(s, false);
+    if (s->said.next == 0 || s->said.next == rset_evidence_generation(&s->said))
+        return;
+    s = add(v, prefix, name);
+    s->ahead = true;
+    look_at(s, false);
 }
 
 static void
@@ -160,40 +158,33 @@ leave_out(strings *list, const char *text)
         list->at[at][0] = '\0';
 }
 
-/* A data file that was given its name without what protects it, which is recognised as the next open by all ranks does: what lies
- * under the name itself is of the file that it has replaced. */
-static void
-look_at_renamed(visit *v, const sighting *in, const struct stat *sb, const char *old_prefix,
-                const char *prefix, sightings *out)
-{
-    sighting *s = add(out, in, sb, old_prefix, in->name);
-
-    s->renamed = true;
-    look_at(s, false);
-    leave_out(&v->prefixes, old_prefix);
-    leave_out(&v->prefixes, prefix);
-}
-
-/* Is this one of those? Where that cannot be told it is looked at as what it is. */
+/* Is this a data file that was given its name without what protects it, recognised as the next open by all ranks does? What lies
+ * under the name itself is of the file that it has replaced. Where that cannot be told it is looked at as what it is. */
 static bool
-is_renamed(visit *v, rset_left_behind *left, const sighting *in, const struct stat *sb,
-           sightings *out)
+is_renamed(visit *v, rset_left_behind *left, const char *name)
 {
-    rset_evidence found = {0};
-    rset_err      ignored = RSET_ERR_NONE;
-    struct stat   file;
-    files         f = {0};
-    char         *old = NULL;
-    bool          is;
+    const files_place at = {.dir = v->path, .name = name};
+    rset_evidence     found = {0};
+    rset_err          ignored = RSET_ERR_NONE;
+    struct stat       file;
+    files             f = {0};
+    char             *old = NULL;
+    bool              is;
 
-    if (rset_dir_stat(v->dir, in->name, &file, NULL) != RSET_OK ||
+    if (rset_dir_stat(v->dir, name, &file, NULL) != RSET_OK ||
         !rset_left_behind_fits(left, (uint64_t)file.st_size) ||
-        files_open_seen(in, &f, &ignored) != RSET_OK)
+        files_open(&at, &f, &ignored) != RSET_OK)
         return false;
-    is = rset_left_behind_take(left, &f.local, &f.evidence, &old, &found, &ignored) == RSET_OK &&
-         old != NULL;
-    if (is)
-        look_at_renamed(v, in, sb, old, f.prefix, out);
+    (void)rset_left_behind_take(left, &f.local, &f.evidence, &old, &found, &ignored);
+    is = old != NULL;
+    if (is) {
+        sighting *s = add(v, old, name);
+
+        s->renamed = true;
+        look_at(s, false);
+        leave_out(&v->prefixes, old);
+        leave_out(&v->prefixes, f.prefix);
+    }
     rset_evidence_free(&found);
     free(old);
     files_close(&f);
@@ -201,31 +192,27 @@ is_renamed(visit *v, rset_left_behind *left, const sighting *in, const struct st
 }
 
 static rset_status
-look_for_renamed(visit *v, const sighting *in, const struct stat *sb, sightings *out, rset_err *err)
+look_for_renamed(visit *v, rset_err *err)
 {
     rset_left_behind left;
     rset_status      st = rset_left_behind_list(v->dir, &left, err);
-    sighting         one = *in;
 
-    for (size_t i = 0; st == RSET_OK && left.n > 0 && i < v->others.n; i++) {
-        one.name = v->others.at[i];
-        if (is_renamed(v, &left, &one, sb, out))
+    for (size_t i = 0; st == RSET_OK && left.n > 0 && i < v->others.n; i++)
+        if (is_renamed(v, &left, v->others.at[i]))
             v->others.at[i][0] = '\0';
-    }
     rset_left_behind_free(&left);
     return st;
 }
 
 static void
-look_at_older(const visit *v, const sighting *in, const struct stat *sb, sightings *out)
+look_at_older(const visit *v)
 {
-    sighting one = *in;
-
     for (size_t i = 0; i < v->older.n; i++) {
-        one.prefix = v->older.at[i];
-        one.name = must_print("%.*s", (int)strlen(one.prefix) - 1, one.prefix);
-        look_at_both(&one, sb, out);
-        free(one.name);
+        const char *prefix = v->older.at[i];
+        char       *name = must_print("%.*s", (int)strlen(prefix) - 1, prefix);
+
+        look_at_both(v, prefix, name);
+        free(name);
     }
 }
 
@@ -248,7 +235,7 @@ count_space(sightings *out, size_t from)
 }
 
 static void
-look_at_replaced(const visit *v, const sighting *in, const struct stat *sb, sightings *out)
+look_at_replaced(const visit *v)
 {
     struct stat file;
 
@@ -258,7 +245,7 @@ look_at_replaced(const visit *v, const sighting *in, const struct stat *sb, sigh
 
         if (!rset_changed_is(v->dir, name) || rset_dir_stat(v->dir, name, &file, NULL) != RSET_OK)
             continue;
-        s = add(out, in, sb, "", name);
+        s = add(v, "", name);
         s->replaced = true;
         s->size = (uint64_t)file.st_size;
         s->altered.when = file.st_mtim.tv_sec > 0 ? (uint64_t)file.st_mtim.tv_sec : 0;
@@ -266,26 +253,25 @@ look_at_replaced(const visit *v, const sighting *in, const struct stat *sb, sigh
 }
 
 static void
-look_at_all(visit *v, const sighting *in, const struct stat *sb, sightings *out)
+look_at_all(visit *v)
 {
-    sighting one = *in;
-
     for (size_t i = 0; i < v->prefixes.n; i++) {
-        one.prefix = v->prefixes.at[i];
-        if (one.prefix[0] == '\0')
+        const char *prefix = v->prefixes.at[i];
+        char       *name = prefix[0] != '\0' ? data_name(v->dir, prefix) : NULL;
+
+        if (name == NULL)
             continue;
-        one.name = data_name(v->dir, one.prefix);
-        if (!rset_dir_has_file(v->dir, one.name) || is_his(v, one.name))
-            look_at_both(&one, sb, out);
-        leave_out(&v->others, one.name);
-        free(one.name);
+        if (!rset_dir_has_file(v->dir, name) || is_his(v, name))
+            look_at_both(v, prefix, name);
+        leave_out(&v->others, name);
+        free(name);
     }
     for (size_t i = 0; i < v->others.n; i++)
         if (v->others.at[i][0] != '\0')
-            look_at_bare(v->dir, add(out, in, sb, "", v->others.at[i]));
+            look_at_bare(v->dir, add(v, "", v->others.at[i]));
     if (v->wants_older)
-        look_at_older(v, in, sb, out);
-    look_at_replaced(v, in, sb, out);
+        look_at_older(v);
+    look_at_replaced(v);
 }
 
 /* Is that where the user has named it, or only called so? */
@@ -302,20 +288,19 @@ bool
 look_in(const places *where, const char *path, uint64_t owner, sightings *out, bool *named_out,
         rset_err *err)
 {
-    const sighting in = {.owner = owner, .host = (char *)where->host, .dir = (char *)path};
-    const size_t   from = out->n;
-    visit          v = {.owner = owner, .wants_older = where->older};
-    struct stat    sb;
-    rset_status    st = rset_dir_open(path, false, &v.dir, err);
+    const size_t from = out->n;
+    visit        v = {
+               .host = where->host, .path = path, .out = out, .owner = owner, .wants_older = where->older};
+    rset_status st = rset_dir_open(path, false, &v.dir, err);
 
-    if (st == RSET_OK && stat(path, &sb) != 0)
+    if (st == RSET_OK && stat(path, &v.sb) != 0)
         st = rset_fail_errno(err, RSET_IO, errno, "%s", path);
     *named_out = st == RSET_OK && is_named(v.dir, &where->paths);
     if (st == RSET_OK)
         st = rset_dir_list(v.dir, visit_name, &v, err);
     if (st == RSET_OK) {
-        st = look_for_renamed(&v, &in, &sb, out, err);
-        look_at_all(&v, &in, &sb, out); /* what there is counts, whatever else it may be */
+        st = look_for_renamed(&v, err);
+        look_at_all(&v); /* what there is counts, whatever else it may be */
         if (where->older)
             count_space(out, from);
     }

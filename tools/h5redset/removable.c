@@ -30,9 +30,7 @@ static bool
 is_seen_before(const removable *r, const sighting *s)
 {
     for (const sighting *t = r->c->sightings->at; t < r->c->sightings->at + r->c->sightings->n; t++)
-        if (t != s && !t->ahead && t->inode == s->inode && t->changed == s->changed &&
-            strcmp(t->dir, s->dir) == 0 && strcmp(t->name, s->name) == 0 &&
-            (t < s || is_member(r->f, t)))
+        if (t != s && !t->ahead && sighting_is_shared(t, s) && (t < s || is_member(r->f, t)))
             return true;
     return false;
 }

@@ -16,8 +16,7 @@ static bool
 is_seen_before(const sightings *all, const sighting *s)
 {
     for (const sighting *t = all->at; t < s; t++)
-        if (t->inode == s->inode && t->changed == s->changed && strcmp(t->dir, s->dir) == 0 &&
-            strcmp(t->name, s->name) == 0)
+        if (sighting_is_shared(t, s))
             return true;
     return false;
 }
@@ -53,8 +52,12 @@ is_one_of(const sighting *file, const char *path)
     const rset_info *own = sighting_records(file)->infos;
     bool             is = strcmp(file->path, path) == 0;
 
-    for (int i = 1; own != NULL && i < own->nfiles; i++)
-        is = is || strcmp(own->files[i].path, path) == 0;
+    for (int i = 1; own != NULL && !is && i < own->nfiles; i++) {
+        char *other = absolute(own->files[i].path);
+
+        is = strcmp(other, path) == 0;
+        free(other);
+    }
     return is;
 }
 

@@ -132,12 +132,26 @@ sightings_free(sightings *list)
     *list = (sightings){0};
 }
 
-bool
-same_place(const sighting *a, const sighting *b)
+int
+sighting_order(const sighting *a, const sighting *b)
 {
-    return a->owner == b->owner && strcmp(a->host, b->host) == 0 && a->device == b->device &&
-           a->inode == b->inode && strcmp(a->prefix, b->prefix) == 0 &&
-           strcmp(a->name, b->name) == 0;
+    int order = (a->owner > b->owner) - (a->owner < b->owner);
+
+    if (order == 0)
+        order = strcmp(a->host, b->host);
+    if (order == 0)
+        order = (a->device > b->device) - (a->device < b->device);
+    if (order == 0)
+        order = (a->inode > b->inode) - (a->inode < b->inode);
+    if (order == 0)
+        order = strcmp(a->prefix, b->prefix);
+    return order != 0 ? order : strcmp(a->name, b->name);
+}
+
+bool
+sighting_is_shared(const sighting *a, const sighting *b)
+{
+    return a->inode == b->inode && a->changed == b->changed && strcmp(a->path, b->path) == 0;
 }
 
 /* ---- sent to another process ---- */
@@ -299,7 +313,7 @@ find_aside(const sightings *older, const sighting *s)
         char           *name = must_print("%.*s", (int)rset_name_recorded(one->name), one->name);
         const bool      is = one->owner == s->owner && one->aside &&
                         one->older == rset_evidence_generation(&s->said) &&
-                        are_alike(name, s->name) && !same_place(one, s);
+                        are_alike(name, s->name) && sighting_order(one, s) != 0;
 
         free(name);
         if (is)

@@ -75,8 +75,11 @@ bool sighting_keeps_old(const sighting *s);
 /* Under which path the first data file is recorded; "": it has none. Borrowed. */
 const char *recorded_path(const rset_info *info);
 
-/* Are both views of the files of one place? */
-bool same_place(const sighting *a, const sighting *b);
+/* The order of places of files, those of one owner together; 0: they are of one place. */
+int sighting_order(const sighting *a, const sighting *b);
+
+/* Is it the same file, on storage that several nodes share and each of them has seen? */
+bool sighting_is_shared(const sighting *a, const sighting *b);
 
 /* A new one at the end of the list. */
 sighting *sightings_add(sightings *list);
