@@ -111,7 +111,7 @@ is_open(const char *path, unsigned long long generation)
 {
     char      *file = rset_path_absolute(path), *prefix = NULL, *at = NULL;
     const bool is = file != NULL && (prefix = rset_join_names(file, ".")) != NULL &&
-                    (at = rset_name_of(RSET_NAME_KEPT, prefix, generation)) != NULL &&
+                    (at = rset_name_of(RSET_NAME_DATA, prefix, generation)) != NULL &&
                     rset_open_session(at) != NULL;
 
     free(at);

@@ -174,8 +174,7 @@ was_committed(rset_session *session, const rset_session *part)
     session->change.journal = part->at.local.next;
     session->basis.generation = part->basis.generation;
     session->basis.content = RSET_CONTENT_IS_VERIFIED;
-    if (rset_journal_succeed(part->at.local.next, session->at.prefix, session->at.base, &ignored) !=
-        RSET_OK)
+    if (rset_journal_succeed(part->at.local.next, session->at.base, &ignored) != RSET_OK)
         rset_session_step(session,
                           RSET_EVENT_DOUBT); /* without memory for a name, it cannot be closed */
     go_on_with_next(session);

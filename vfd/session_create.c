@@ -229,7 +229,8 @@ undo_creation(rset_session *session)
     else if (session->at.local.dir != NULL &&
              !rset_dir_has_file(session->at.local.dir, session->at.base))
         (void)rset_undo_remove(session->at.local.dir, session->at.prefix,
-                               &(rset_undo){.rotten = true}, NULL);
+                               &(rset_undo){.of = session->at.evidence.undo.of, .rotten = true},
+                               NULL);
 }
 
 /* The others are told. What goes on in the background is in a conversation with them, and comes first (V3). */

@@ -140,7 +140,7 @@ become_older(rset_session *session, uint64_t generation, rset_err *err)
         return st;
     }
     if (own != NULL)
-        base = rset_name_of(RSET_NAME_KEPT, own, generation);
+        base = rset_name_of(RSET_NAME_DATA, own, generation);
     free(own);
     if (base == NULL || asprintf(&at, "%s/%s", session->at.dir_path, base) < 0) {
         free(base);

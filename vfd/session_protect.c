@@ -29,7 +29,8 @@ unchanged_after_all(rset_session *session)
     (void)rset_is_as_recorded(&session->at.local, &ev->header.infos[0], &same, &ignored);
     if (!same ||
         rset_set_void(session->at.local.dir, &session->at.evidence, false, &ignored) != RSET_OK ||
-        rset_undo_remove(session->at.local.dir, session->at.prefix, &(rset_undo){.rotten = true},
+        rset_undo_remove(session->at.local.dir, session->at.prefix,
+                         &(rset_undo){.of = rset_evidence_generation(ev), .rotten = true},
                          &ignored) != RSET_OK)
         return false;
     rset_journal_leave(session->change.journal);

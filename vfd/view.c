@@ -154,7 +154,7 @@ choose(const view *v, char **at_out, rset_err *err)
     st = make_ready(v, generation, err);
     if (st != RSET_OK)
         return st;
-    name = rset_name_of(RSET_NAME_KEPT, v->at.prefix, generation);
+    name = rset_name_of(RSET_NAME_DATA, v->at.prefix, generation);
     if (name == NULL || asprintf(at_out, "%s/%s", v->at.dir_path, name) < 0)
         st = rset_fail(err, RSET_NOMEM, "%s: no memory to open it", v->at.path);
     free(name);

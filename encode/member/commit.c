@@ -2,6 +2,7 @@
 #include "commit.h"
 
 #include "delta.h"
+#include "journal.h"
 #include "names/claim.h"
 #include "names/names.h"
 #include "shadow.h"
@@ -74,21 +75,23 @@ publish_shadow(const rset_local *local, uint64_t generation, rset_err *err)
     return st == RSET_OK ? rset_dir_sync(local->dir, err) : st;
 }
 
-/* From now on the journal is the one that leads back to that generation. */
+/* From now on the journal that leads back to that generation says what state the file is in. */
 static rset_status
 publish_journal(const rset_local *local, uint64_t generation, rset_err *err)
 {
-    rset_err    own = RSET_ERR_NONE;
-    char       *from = rset_name_of(RSET_NAME_NEXT, local->prefix, generation);
-    char       *to = rset_join_names(local->prefix, RSET_NAME_JOURNAL);
-    rset_status st = from != NULL && to != NULL ? rset_dir_rename(local->dir, from, to, &own)
-                                                : no_memory(local, &own);
+    rset_undo   next;
+    rset_status st;
 
-    free(from);
-    free(to);
-    if (st == RSET_OK)
-        return rset_dir_sync(local->dir, err);
-    return st == RSET_ABSENT ? RSET_OK : rset_fail(err, st, "%s", own.text);
+    if (local->next != NULL) {
+        rset_journal_publish(local->next);
+        return RSET_OK;
+    }
+    st = rset_undo_load(local->dir, local->prefix, generation, &next, err);
+    if (st != RSET_OK)
+        return st;
+    st = rset_undo_succeed(local->dir, local->prefix, &next, err);
+    rset_undo_free(&next);
+    return st;
 }
 
 /* The redundancy file that stays is void where the file goes on changing. */
@@ -155,16 +158,17 @@ mark_data(const rset_local *local, uint64_t generation)
     rset_file_close(file, NULL);
 }
 
+/* Was its program writing on? */
 static rset_status
 has_next(const rset_local *local, uint64_t generation, bool *has_out, rset_err *err)
 {
-    char *name = rset_name_of(RSET_NAME_NEXT, local->prefix, generation);
+    rset_undo   next;
+    rset_status st = rset_undo_load(local->dir, local->prefix, generation, &next, err);
 
-    if (name == NULL)
-        return no_memory(local, err);
-    *has_out = rset_dir_has_file(local->dir, name);
-    free(name);
-    return RSET_OK;
+    *has_out = st == RSET_OK && (rset_undo_is_next(&next) || next.rotten);
+    if (st == RSET_OK)
+        rset_undo_free(&next);
+    return st;
 }
 
 static rset_status
@@ -174,11 +178,8 @@ complete(const rset_local *local, const rset_commit *commit, rset_evidence *ev, 
     rset_status st = has_next(local, commit->generation, &then.next, err);
 
     if (st == RSET_OK && rset_evidence_generation(ev) != commit->generation) {
-        const size_t n = strlen(commit->name);
-
-        st = strcmp(ev->next_name + n, RSET_SUFFIX_DELTA) == 0
-                 ? rset_delta_decide(local->dir, commit->name, err)
-                 : rset_commit_publish(local, &then, err);
+        st = ev->next_updates ? rset_delta_decide(local->dir, commit->name, err)
+                              : rset_commit_publish(local, &then, err);
         if (st == RSET_OK)
             st = rset_dir_sync(local->dir, err);
         if (st == RSET_OK)
@@ -282,17 +283,22 @@ is_void_of(const rset_local *local, const char *name, const char *keep)
            !rset_dir_has_file(local->dir, keep);
 }
 
-/* The data file of another generation, or what leads back to it, goes by itself (kept.h, newer.h); the next journal of the
- * commit takes the journal's place. */
+/* What is kept of another generation, or was put aside, goes by itself (kept.h, newer.h); the next journal of the commit is the journal
+ * from now on. */
 static bool
-is_needed(const rset_local *local, const char *name, const rset_commit *stays)
+is_needed(const rset_names *names, const char *name, const rset_commit *stays)
 {
     rset_name            parsed;
     uint64_t             generation = 0;
-    const rset_name_kind kind = rset_name_classify(name, local->prefix, &parsed, &generation);
+    const rset_name_kind kind = rset_name_classify(name, names->prefix, &parsed, &generation);
 
-    return rset_name_role_of(kind) != RSET_ROLE_OWN ||
-           (kind == RSET_NAME_NEXT && stays->next && generation == stays->generation);
+    switch (rset_name_role_of(kind)) {
+    case RSET_ROLE_BEFORE:
+        return rset_names_has_older(names, generation) ||
+               (kind == RSET_NAME_UNDO && stays->next && generation == stays->generation);
+    case RSET_ROLE_ASIDE: return true;
+    default: return false;
+    }
 }
 
 /* *used_out: a program writes it now, so that it stays. */
@@ -306,7 +312,7 @@ forget_one(const rset_local *local, const char *name, bool *used_out, rset_err *
     switch (rset_name_classify(name, local->prefix, &parsed, &generation)) {
     case RSET_NAME_SHADOW:
         return rset_guarded_remove(local->dir, name, RSET_GUARD_WRITTEN, used_out, err);
-    case RSET_NAME_HALF:
+    case RSET_NAME_BEGUN:
         return rset_guarded_remove(local->dir, name, RSET_GUARD_CHANGED, used_out, err);
     default: return rset_dir_unlink(local->dir, name, err);
     }
@@ -340,11 +346,12 @@ forget_far(const rset_local *local, const rset_names *names, rset_err *err)
 }
 
 static bool
-is_kept(const rset_local *local, const char *name, const rset_commit *stays)
+is_kept(const rset_local *local, const rset_names *names, const char *name,
+        const rset_commit *stays)
 {
     return is_called(name, stays->name) || is_called(name, stays->desc_name) ||
            is_called(name, local->shadow) || is_void_of(local, name, stays->name) ||
-           is_needed(local, name, stays);
+           is_needed(names, name, stays);
 }
 
 rset_status
@@ -364,7 +371,7 @@ rset_commit_forget(const rset_local *local, const rset_commit *stays, rset_err *
     if (stays == NULL)
         stays = &nothing;
     for (size_t i = 0; i < names.n; i++) {
-        bool stays_there = is_kept(local, names.at[i], stays);
+        bool stays_there = is_kept(local, &names, names.at[i], stays);
 
         st = stays_there ? RSET_OK : forget_one(local, names.at[i], &stays_there, err);
         kept += stays_there;

@@ -1,10 +1,10 @@
 /* commit.h: one member's share of a commit, from the moment that all ranks have voted for it. The same steps whether the
  * program that prepared it is still there, or has died and the next one finishes what it began (P11).
  *
- *   prepared    redundancy file and descriptor complete under ".new" (or an update under ".delta"); data complete, as a
+ *   prepared    redundancy file, or an update of it, and descriptor complete under ".new"; data complete, as a
  *               shadow file of that generation or under its name; all of it durable, names too
  *   published   the redundancy file has its name (the update: ".redo"). One published is proof that all have voted
- *   finished    the data file has its name, and the next journal the journal's; nothing of older generations is left
+ *   finished    the data file has its name, and the next journal is the journal; nothing of older generations is left
  *
  * Local, all of it; each may be done again. */
 #ifndef RSET_COMMIT_H

@@ -69,6 +69,20 @@ rset_layered_evidence(rset_dir *dir, const rset_evidence *ev, rset_layered *out,
 
 /* ---- the file itself ---- */
 
+bool
+rset_delta_is(rset_dir *dir, const char *name)
+{
+    uint8_t    head[sizeof magic];
+    rset_file *file = NULL;
+    size_t     got = 0;
+    const bool is = rset_file_open(dir, name, &file, NULL) == RSET_OK &&
+                    rset_file_read(file, 0, head, sizeof head, &got, NULL) == RSET_OK &&
+                    got == sizeof head && memcmp(head, magic, sizeof magic) == 0;
+
+    rset_file_close(file, NULL);
+    return is;
+}
+
 rset_status
 rset_delta_begin(rset_file *file, rset_overlay *over, rset_err *err)
 {
@@ -134,7 +148,7 @@ rset_delta_base(rset_dir *dir, const char *name)
 rset_status
 rset_delta_decide(rset_dir *dir, const char *name, rset_err *err)
 {
-    char       *from = rset_join_names(name, RSET_SUFFIX_DELTA);
+    char       *from = rset_join_names(name, RSET_SUFFIX_NEW);
     char       *to = rset_join_names(name, RSET_SUFFIX_REDO);
     rset_status st = RSET_OK;
 

@@ -1,7 +1,7 @@
 /* delta.h: updating a redundancy file in place (FORMAT-extensions.md 5), for when little of a set has changed.
  *
- * The new bytes, header included, are first written into a file of their own under ".delta", complete and
- * synced: it is to the commit what ".new" is for a whole new redundancy file. Once all ranks have theirs it
+ * The new bytes, header included, are first written into a file of their own under ".new", complete and
+ * synced: it is to the commit what a whole new redundancy file is, and begins with other bytes. Once all ranks have theirs it
  * becomes ".redo": from then on it is laid over the redundancy file whoever reads that, so it does not matter
  * how much of it has arrived there, and the update has happened (P11). Then its bytes are put into the
  * redundancy file, which loses its void mark, and it goes. Each step can be done again after a crash.
@@ -31,6 +31,9 @@ rset_status rset_layered_evidence(rset_dir *dir, const rset_evidence *ev, rset_l
 
 /* Begins a file of that kind; over->generation and size are given. */
 rset_status rset_delta_begin(rset_file *file, rset_overlay *over, rset_err *err);
+
+/* Is the file of that name an update, by what it begins with? False: it is a whole redundancy file, or cannot be read. */
+bool rset_delta_is(rset_dir *dir, const char *name);
 
 /* Loads `over_name`, which is a complete overlay, or out->complete is false. RSET_NOMEM; RSET_IO: it cannot be
  * read. */

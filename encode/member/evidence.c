@@ -86,7 +86,7 @@ rset_evidence_in_doubt(const rset_evidence *ev)
 bool
 rset_evidence_committing(const rset_evidence *ev)
 {
-    return (ev->over_name != NULL && !ev->over_gone) || ev->undo.next != 0 ||
+    return (ev->over_name != NULL && !ev->over_gone) || rset_undo_is_next(&ev->undo) ||
            rset_evidence_has_shadow(ev, rset_evidence_generation(ev));
 }
 
@@ -170,7 +170,21 @@ rset_evidence_described(const rset_evidence *ev)
            a->rank == b->rank && a->ranks == b->ranks && a->generation == b->generation;
 }
 
-/* ---- removing and marking ---- */
+/* ---- publishing, removing and marking ---- */
+
+rset_status
+rset_evidence_publish(rset_dir *dir, const rset_evidence *ev, rset_err *err)
+{
+    char       *bare = rset_bare_name(ev->next_name);
+    rset_status st;
+
+    if (bare == NULL)
+        return rset_fail(err, RSET_NOMEM, "%s: no memory to publish it", ev->next_name);
+    st = ev->next_updates ? rset_delta_decide(dir, bare, err)
+                          : rset_dir_rename(dir, ev->next_name, bare, err);
+    free(bare);
+    return st;
+}
 
 rset_status
 rset_evidence_finish(rset_dir *dir, rset_evidence *ev, rset_err *err)

@@ -85,15 +85,33 @@ is_marked_next(const rset_evidence *ev)
     return ev->has_header && !ev->is_void && ev->over_name == NULL;
 }
 
+/* Its name is about to be made; that of a first one is always looked for. */
+static rset_status
+note_name(const rset_local *local, const rset_undo_head *head, char **name_out, rset_err *err)
+{
+    char *name = rset_name_of(RSET_NAME_UNDO, local->prefix, head->generation);
+
+    *name_out = name;
+    if (name == NULL)
+        return rset_fail(err, RSET_NOMEM, "no memory to keep what %s was", local->names[0]);
+    return head->generation != 0
+               ? rset_names_note(local->dir, local->prefix, (const char *const[]){name}, 1, err)
+               : RSET_OK;
+}
+
 /* Opens the journal with this head: what `undo` has goes on, if that is given. Its name is durable when that, or the mark, is. */
 static rset_status
 make_journal(const rset_local *local, const rset_evidence *ev, const rset_undo_head *head,
              const rset_undo *undo, rset_journal **out, rset_err *err)
 {
     rset_journal *j = NULL;
-    rset_status   st =
-        rset_journal_new(local, head, rset_join_names(local->prefix, RSET_NAME_JOURNAL), &j, err);
+    char         *name;
+    rset_status   st = note_name(local, head, &name, err);
 
+    if (st == RSET_OK)
+        st = rset_journal_new(local, head, name, &j, err);
+    else
+        free(name);
     if (st == RSET_OK && undo != NULL) {
         j->had = undo->head.label;
         j->kept.end = undo->kept.end;
@@ -162,7 +180,7 @@ rset_journal_read_base(rset_journal *j, const rset_overlay *kept, rset_err *err)
 {
     static const rset_overlay none = {0};
 
-    if (j->head.flags != RSET_UNDO_KEPT)
+    if ((j->head.flags & ~(unsigned)RSET_UNDO_NEXT) != RSET_UNDO_KEPT)
         return RSET_OK;
     j->buf = malloc(ENTRY_MAX + RSET_OVERLAY_ENTRY);
     if (!rset_grains_make(&j->grains, j->head.size, kept != NULL ? kept : &none) || j->buf == NULL)
@@ -196,7 +214,7 @@ clear_way(const rset_local *local, rset_evidence *ev, bool leads_back, rset_err 
                          "%s: a commit of this file was not finished, and would replace what is "
                          "written now; open it with all ranks first",
                          rset_local_name(local));
-    if (ev->undo.next != 0) /* decided on while its program went on: so does this one */
+    if (rset_undo_is_next(&ev->undo)) /* decided on while its program went on: so does this one */
         st = rset_commit_settle(local, rset_evidence_generation(ev), RSET_COMMIT_PATIENCE, ev, err);
     if (st == RSET_OK)
         st = rset_kept_part(local, ev, leads_back, err);
@@ -383,7 +401,7 @@ rset_journal_give_up(rset_journal *j, rset_err *err)
     (void)pthread_mutex_lock(&j->lock);
     rset_file_close(j->base, NULL);
     j->base = NULL;
-    j->head.flags &= RSET_UNDO_FIRST;
+    j->head.flags &= RSET_UNDO_FIRST | RSET_UNDO_NEXT;
     st = rset_journal_write_head(j, j->noted ? err : &ignored);
     if (st != RSET_OK &&
         !j->noted) { /* then none at all; but a next one is what says that the file changes */

@@ -56,9 +56,8 @@ rset_status rset_journal_close_all(rset_journal *const *journals, const rset_lab
 /* ---- a next journal: what the file is now is being protected while the program goes on to change it ----
  *
  * It keeps what changes from now on, beside the journal that leads back to what was protected last: until the commit every
- * change is saved in both. Its name tells the generation that it leads back to, at first one of its own; from the moment
- * that its ranks prepare a commit, that of the commit, with which it becomes the journal (commit.h). One that no commit
- * comes to is an orphan. */
+ * change is saved in both. Its generation is one of its own at first; from the moment that its ranks prepare a commit, that of the
+ * commit, with which it becomes the journal (commit.h). One that no commit comes to is an orphan. */
 
 /* Begins one; what lies under the file's name, or in local->shadow, is what it leads back to. Local. */
 rset_status rset_journal_begin_next(const rset_local *local, const rset_evidence *ev,
@@ -74,9 +73,12 @@ rset_status rset_journal_read(rset_journal *journal, uint64_t off, void *buf, si
 rset_status rset_journal_join(rset_journal *journal, const char *prefix, uint64_t generation,
                               rset_err *err);
 
-/* That commit has finished: it is the journal of the data file `data` now. It is not read any more. RSET_NOMEM. */
-rset_status rset_journal_succeed(rset_journal *journal, const char *prefix, const char *data,
-                                 rset_err *err);
+/* That commit is published, and all else of it has finished: it is the journal from now on, and says so. Best effort: its next head says
+ * so as well, and if the program dies before, the next one finishes the commit once more. */
+void rset_journal_publish(rset_journal *journal);
+
+/* That commit has finished: it is written as the journal of the data file `data` now, and not read any more. RSET_NOMEM. */
+rset_status rset_journal_succeed(rset_journal *journal, const char *data, rset_err *err);
 
 /* Does it belong to a commit? Then that decides what becomes of its file. Pure. */
 bool rset_journal_joined(const rset_journal *journal);

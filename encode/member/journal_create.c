@@ -1,4 +1,4 @@
-/* journal_create.c: an undo journal gets its name when its head is written. See journal_internal.h. */
+/* journal_create.c: the head of an undo journal, and the name that it gets when that is written. See journal_internal.h. */
 #include "journal_internal.h"
 #include "names/names.h"
 
@@ -15,6 +15,17 @@ rset_journal_write_head(rset_journal *j, rset_err *err)
     j->head.sequence++;
     st = rset_undo_write_head(j->file, &j->head, err);
     return st == RSET_OK ? rset_file_sync(j->file, err) : st;
+}
+
+void
+rset_journal_publish(rset_journal *j)
+{
+    rset_err ignored = RSET_ERR_NONE;
+
+    (void)pthread_mutex_lock(&j->lock);
+    j->head.flags &= ~(unsigned)RSET_UNDO_NEXT;
+    (void)rset_journal_write_head(j, &ignored);
+    (void)pthread_mutex_unlock(&j->lock);
 }
 
 static rset_status
@@ -78,7 +89,7 @@ create_somehow(rset_journal *j, const char *prefix, const char *begun, rset_err 
 rset_status
 rset_journal_create(rset_journal *j, const char *prefix, rset_err *err)
 {
-    char       *begun = rset_join_names(prefix, RSET_NAME_BEGUN);
+    char       *begun = rset_name_of(RSET_NAME_BEGUN, prefix, j->head.generation);
     rset_status st = begun != NULL
                          ? create_somehow(j, prefix, begun, err)
                          : rset_fail(err, RSET_NOMEM, "no memory to keep what %s was", j->data);

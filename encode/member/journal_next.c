@@ -27,7 +27,7 @@ head_of(const rset_local *local, const rset_evidence *ev, rset_undo_head *out, r
         st = rset_fail(err, RSET_IO, "%s: the system has no random number for its undo journal",
                        rset_local_name(local));
     *out = (rset_undo_head){.state = RSET_UNDO_OPEN,
-                            .flags = RSET_UNDO_KEPT,
+                            .flags = RSET_UNDO_KEPT | RSET_UNDO_NEXT,
                             .size = (uint64_t)sb.st_size,
                             .generation = rset_generation_next(rset_evidence_newest(ev), nonce)};
     out->key = out->generation;
@@ -37,7 +37,7 @@ head_of(const rset_local *local, const rset_evidence *ev, rset_undo_head *out, r
 static rset_status
 begin(const rset_local *local, const rset_undo_head *head, rset_journal **out, rset_err *err)
 {
-    char         *name = rset_name_of(RSET_NAME_NEXT, local->prefix, head->generation);
+    char         *name = rset_name_of(RSET_NAME_UNDO, local->prefix, head->generation);
     rset_journal *j = NULL;
     rset_status   st = name != NULL ? rset_names_note(local->dir, local->prefix,
                                                       (const char *const[]){name}, 1, err)
@@ -76,7 +76,7 @@ rset_journal_begin_next(const rset_local *local, const rset_evidence *ev, rset_j
 rset_status
 rset_journal_join(rset_journal *j, const char *prefix, uint64_t generation, rset_err *err)
 {
-    char       *name = rset_name_of(RSET_NAME_NEXT, prefix, generation);
+    char       *name = rset_name_of(RSET_NAME_UNDO, prefix, generation);
     rset_status st = RSET_OK;
 
     if (name == NULL)
@@ -97,20 +97,15 @@ rset_journal_join(rset_journal *j, const char *prefix, uint64_t generation, rset
 }
 
 rset_status
-rset_journal_succeed(rset_journal *j, const char *prefix, const char *data, rset_err *err)
+rset_journal_succeed(rset_journal *j, const char *data, rset_err *err)
 {
-    char *name = rset_join_names(prefix, RSET_NAME_JOURNAL), *of = strdup(data);
+    char *of = strdup(data);
 
-    if (name == NULL || of == NULL) {
-        free(name);
-        free(of);
+    if (of == NULL)
         return no_memory(data, err);
-    }
     (void)pthread_mutex_lock(&j->lock);
-    free(j->name);
     free(j->data);
     free(j->kept.runs);
-    j->name = name;
     j->data = of;
     j->noted = false;
     j->kept.runs = NULL;

@@ -44,26 +44,31 @@ name_all(keeping *k, uint64_t generation)
 static rset_status
 note_names(const keeping *k)
 {
-    const char *data[] = {k->to.data}, *beside[] = {k->redundancy, k->desc};
+    const char *beside[] = {k->redundancy, k->desc};
     rset_status st = RSET_OK;
 
     if (!k->noted)
-        st = rset_names_note(k->local->dir, k->local->prefix, data, 1, k->err);
+        st = rset_names_note_kept(k->local->dir, k->local->prefix, NULL, 0,
+                                  rset_evidence_generation(k->ev), k->err);
     return st == RSET_OK ? rset_names_note(k->local->dir, k->to.prefix, beside, 2, k->err) : st;
 }
 
-/* Removes what a commit that did not come to be has left under these names. The names file has listed it since then (N1). */
+/* Removes what a commit that did not come to be has left under these names. The names file has listed it since then (N1). What the file
+ * would be rolled back with is none of that. */
 static rset_status
 clear(const keeping *k)
 {
-    const char *const names[] = {k->to.data, k->to.back, k->redundancy, k->redo};
+    const bool        aside = k->ev->is_void && k->undo->aside;
+    const char *const names[] = {k->redundancy, k->redo, aside ? NULL : k->to.data,
+                                 k->ev->is_void ? NULL : k->to.undo};
     rset_status       st = RSET_OK;
     bool              listed = false;
 
     for (size_t i = 0; i < k->ev->nkept && !listed; i++)
         listed = k->ev->kept[i] == rset_evidence_generation(k->ev);
     for (size_t i = 0; listed && st == RSET_OK && i < sizeof names / sizeof *names; i++)
-        st = rset_dir_unlink(k->local->dir, names[i], k->err);
+        if (names[i] != NULL)
+            st = rset_dir_unlink(k->local->dir, names[i], k->err);
     return st;
 }
 
@@ -132,28 +137,6 @@ also_call(const keeping *k, const char *from, const char *to, const rset_attrs *
 
 /* ---- its data ---- */
 
-/* All content of it: what the undo journal leads back to where the file has changed. */
-static rset_status
-copy_data(const keeping *k)
-{
-    const rset_info *info = k->ev->header.infos;
-    rset_local       old = *k->local;
-    rset_logical     data;
-    rset_status      st;
-
-    old.shadow = NULL;
-    old.next = NULL; /* that leads back to what is being committed */
-    old.undo = k->ev->is_void ? k->undo : NULL;
-    st = rset_logical_open(&old, info, &data, k->err);
-    if (st != RSET_OK)
-        return st;
-    st = copy_to(
-        k, &(rset_kept_source){.data = &data, .size = rset_info_length(info), .may_fail = true},
-        k->local->names[0], k->to.data, &info->files[0].attrs);
-    rset_logical_close(&data, NULL);
-    return st;
-}
-
 /* A journal without entries: the file is what it was. */
 static rset_status
 write_empty_journal(const keeping *k)
@@ -166,7 +149,7 @@ write_empty_journal(const keeping *k)
                                  .size = k->ev->header.infos[0].files[0].attrs.size};
     const rset_access    access = rset_local_access(k->local);
     rset_file           *file = NULL;
-    rset_status          st = rset_file_create(k->local->dir, k->to.back, &access, &file, k->err);
+    rset_status          st = rset_file_create(k->local->dir, k->to.undo, &access, &file, k->err);
 
     if (st == RSET_OK)
         st = rset_undo_write_head(file, &head, k->err);
@@ -179,40 +162,38 @@ write_empty_journal(const keeping *k)
 
 /* Entries are not synced one by one while the file changes; but what is kept does not go with the power. */
 static rset_status
-name_journal(const keeping *k)
+sync_journal(const keeping *k)
 {
-    char       *name = rset_undo_name(k->local->prefix, k->undo);
     rset_file  *file = NULL;
-    rset_status st = name != NULL ? rset_file_open(k->local->dir, name, &file, k->err)
-                                  : rset_kept_no_memory(k->local, k->err);
+    rset_status st = rset_file_open(k->local->dir, k->to.undo, &file, k->err);
 
     if (st == RSET_OK)
         st = rset_file_sync(file, k->err);
     rset_file_close(file, NULL);
-    if (st == RSET_OK)
-        st = also_call(k, name, k->to.back, NULL);
-    free(name);
     return st;
 }
 
-/* Does what has the name now become the next newer generation, and lead back to this one? */
+/* Does what has the name now become the next newer generation, which the journal leads back from? Else it leads back from the file that is
+ * about to lose the name, or was put aside when it did. */
 static bool
 changes_in_place(const keeping *k)
 {
-    const unsigned how = RSET_UNDO_KEPT | RSET_UNDO_ASIDE;
-
-    return k->local->shadow == NULL &&
-           (!k->ev->is_void || (!k->undo->aside && (k->undo->head.flags & how) == RSET_UNDO_KEPT));
+    return k->local->shadow == NULL && !(k->ev->is_void && k->undo->aside);
 }
 
 static rset_status
 keep_data(const keeping *k)
 {
-    if (changes_in_place(k))
-        return k->ev->is_void ? name_journal(k) : write_empty_journal(k);
-    return k->ev->is_void ? copy_data(k)
-                          : also_call(k, k->local->names[0], k->to.data,
-                                      &k->ev->header.infos[0].files[0].attrs);
+    const bool  aside = k->ev->is_void && k->undo->aside;
+    rset_status st = RSET_OK;
+
+    if (!changes_in_place(k) && !aside)
+        st = also_call(k, k->local->names[0], k->to.data, &k->ev->header.infos[0].files[0].attrs);
+    if (st == RSET_OK && k->ev->is_void)
+        st = sync_journal(k);
+    else if (st == RSET_OK && changes_in_place(k))
+        st = write_empty_journal(k);
+    return st;
 }
 
 /* ---- its redundancy ---- */
@@ -378,18 +359,52 @@ unlink_own(const rset_local *local, const char *name, rset_err *err)
                                                   : rset_dir_unlink(local->dir, name, err);
 }
 
-rset_status
-rset_kept_take_back(const rset_local *local, uint64_t generation, rset_err *err)
+/* What protects that generation as an older one. */
+static rset_status
+remove_protection(const rset_local *local, const rset_kept_names *k, rset_err *err)
+{
+    return rset_commit_forget(&(rset_local){.dir = local->dir, .prefix = k->prefix}, NULL, err);
+}
+
+static rset_status
+remove_all(const rset_local *local, const rset_kept_names *k, rset_err *err)
+{
+    rset_status st = remove_protection(local, k, err);
+
+    if (st == RSET_OK)
+        st = unlink_own(local, k->data, err);
+    return st == RSET_OK ? unlink_own(local, k->undo, err) : st;
+}
+
+/* It is the one that counts still: what it would be rolled back with stays, and is listed as such again. */
+static rset_status
+remove_copy(const rset_local *local, const rset_kept_names *k, uint64_t generation, rset_err *err)
+{
+    rset_evidence ev = {0};
+    rset_status   st = rset_survey_local(local, &ev, err);
+    const bool    is_void = ev.is_void || ev.over_name != NULL || !ev.has_header;
+    const bool    aside = ev.undo.there && ev.undo.of == generation && ev.undo.aside;
+
+    rset_evidence_free(&ev);
+    if (st == RSET_OK)
+        st = remove_protection(local, k, err);
+    if (st == RSET_OK && !aside)
+        st = unlink_own(local, k->data, err);
+    if (st == RSET_OK && !is_void)
+        return unlink_own(local, k->undo, err);
+    return st == RSET_OK
+               ? rset_names_note(local->dir, local->prefix, (const char *const[]){k->undo}, 1, err)
+               : st;
+}
+
+static rset_status
+take_back(const rset_local *local, uint64_t generation, bool counts, rset_err *err)
 {
     rset_kept_names k = {0};
     rset_status     st = rset_kept_names_of(local, generation, &k, err);
 
     if (st == RSET_OK)
-        st = rset_commit_forget(&(rset_local){.dir = local->dir, .prefix = k.prefix}, NULL, err);
-    if (st == RSET_OK)
-        st = unlink_own(local, k.data, err);
-    if (st == RSET_OK)
-        st = unlink_own(local, k.back, err);
+        st = counts ? remove_copy(local, &k, generation, err) : remove_all(local, &k, err);
     if (st == RSET_OK)
         rset_names_forget_older(local->dir, local->prefix, generation);
     rset_kept_names_free(&k);
@@ -397,11 +412,23 @@ rset_kept_take_back(const rset_local *local, uint64_t generation, rset_err *err)
 }
 
 rset_status
+rset_kept_take_back(const rset_local *local, uint64_t generation, rset_err *err)
+{
+    return take_back(local, generation, true, err);
+}
+
+rset_status
+rset_kept_remove(const rset_local *local, uint64_t generation, rset_err *err)
+{
+    return take_back(local, generation, false, err);
+}
+
+rset_status
 rset_kept_detach(const rset_local *local, uint64_t generation, rset_err *err)
 {
     rset_older *list = NULL;
     size_t      n = 0, i = 0;
-    rset_status st = rset_kept_list(local, &list, &n, err);
+    rset_status st = rset_names_older(local->dir, local->prefix, &list, &n, err);
 
     while (i < n && (!rset_generation_newer(generation, list[i].generation) ||
                      !rset_kept_is_there(local, list[i].generation)))
@@ -417,7 +444,7 @@ rset_kept_drop(const rset_local *local, uint64_t generation, rset_err *err)
 {
     rset_status st = rset_kept_detach(local, generation, err);
 
-    return st == RSET_OK ? rset_kept_take_back(local, generation, err) : st;
+    return st == RSET_OK ? rset_kept_remove(local, generation, err) : st;
 }
 
 /* Does the data file have a second name? Only then can a generation that is kept be the same file. */
@@ -434,7 +461,7 @@ has_another_name(const rset_local *local)
 static bool
 is_same_file(const rset_local *local, uint64_t generation)
 {
-    char         *data = rset_name_of(RSET_NAME_KEPT, local->prefix, generation);
+    char         *data = rset_name_of(RSET_NAME_DATA, local->prefix, generation);
     rset_identity kept, now;
 
     if (data == NULL)
@@ -473,7 +500,7 @@ retire(const rset_local *local, const rset_older *list, size_t n, uint64_t curre
     too_many = first_too_many(list, n, newer, keep);
     for (size_t i = n; st == RSET_OK && i > 0; i--)
         if (i <= newer || i > too_many)
-            st = rset_kept_take_back(local, list[i - 1].generation, err);
+            st = take_back(local, list[i - 1].generation, list[i - 1].generation == current, err);
         else if (linked && is_same_file(local, list[i - 1].generation))
             st = rset_kept_drop(local, list[i - 1].generation, err);
     return st;
@@ -484,7 +511,7 @@ rset_kept_retire(const rset_local *local, uint64_t current, int keep, rset_err *
 {
     rset_older *list = NULL;
     size_t      n = 0;
-    rset_status st = rset_kept_list(local, &list, &n, err);
+    rset_status st = rset_names_older(local->dir, local->prefix, &list, &n, err);
 
     if (st == RSET_OK)
         st = retire(local, list, n, current, keep, err);
@@ -525,7 +552,7 @@ rset_kept_part(const rset_local *local, rset_evidence *ev, bool leads_back, rset
             ev->kept[n++] = ev->kept[i];
         else if (rset_kept_is_there(local,
                                     ev->kept[i])) /* a commit under way may only have noted it */
-            st = rset_kept_take_back(local, ev->kept[i], err);
+            st = take_back(local, ev->kept[i], ev->kept[i] == current, err);
     }
     if (st != RSET_OK)
         return st;

@@ -1,14 +1,15 @@
 /* kept.h: older generations of a data file that can still be had (keep=N). Local.
  *
- * Such a generation is a file like any other: its data file is <prefix>redset.<generation>.kept, and what protects it has
+ * Such a generation is a file like any other: its data file is <prefix>redset.<generation>.data, and what protects it has
  * that name and a dot as its prefix. So it is surveyed, verified, rebuilt and moved by the code that does so for every file.
- * It is older than what has the name; one that is not was left by a commit that did not come to be (M6).
+ * By what protects it a generation is one that is kept. It is older than what has the name; one that is not was left by a commit that
+ * did not come to be (M6).
  *
  * Where the file was created over, the old one is still there whole, under that name. Where it has changed in place, its
- * undo journal leads back from the next newer generation, and becomes <prefix>redset.<generation>.back: then there is no data
- * file, until somebody wants to read it (rset_kept_expand, kept_expand.c). Of its redundancy there is then either the old file, or
- * where the commit was an update of that, what leads back to it, as an update that is not put into its file yet
- * (delta.h). Whatever changes or removes a generation makes the next older one whole first, if it is in that form. */
+ * undo journal leads back from the next newer generation, and there is no data file until somebody wants to read it (rset_kept_expand,
+ * kept_expand.c). Where a file that had changed in place was then created over there are both. Of its redundancy there is either the old
+ * file, or where the commit was an update of that, what leads back to it, as an update that is not put into its file yet
+ * (delta.h). Whatever changes or removes a generation makes the next older one whole first, if that rests on it. */
 #ifndef RSET_KEPT_H
 #define RSET_KEPT_H
 
@@ -18,7 +19,7 @@ enum { RSET_KEEP_ALL = INT32_MAX };
 
 /* A commit of other content under these names is prepared, but for the names in the directory: what was protected last is kept as
  * well, as far as this rank has it. Old files get one more name where the new content is in local->shadow, else the
- * undo journal does; what has neither is copied, and so is everything where the file system has no links. May be done again. Durable
+ * undo journal stays; everything is copied where the file system has no links. May be done again. Durable
  * when the directory has been synced. *generation_out: that of it, 0: there is nothing that could be kept. */
 rset_status rset_kept_add(const rset_local *local, uint64_t *generation_out, rset_err *err);
 
@@ -31,6 +32,9 @@ rset_status rset_kept_add_updated(const rset_local *local, const rset_evidence *
 
 /* The commit did not come to be: removes what rset_kept_add has made. */
 rset_status rset_kept_take_back(const rset_local *local, uint64_t generation, rset_err *err);
+
+/* Removes that generation, which is older than what has the name, whatever rests on it. */
+rset_status rset_kept_remove(const rset_local *local, uint64_t generation, rset_err *err);
 
 /* The next older one is made whole, if it rests on that generation, which may go then. Needs space. RSET_IO, RSET_BUSY,
  * RSET_DAMAGED. */

@@ -86,7 +86,7 @@ name_of_base(const rset_kept_base *b)
 
     if (rset_evidence_has_shadow(&b->ev, generation))
         return rset_name_of(RSET_NAME_SHADOW, b->local.prefix, generation);
-    return b->ev.undo.aside ? rset_name_of(RSET_NAME_OLD, b->local.prefix, generation)
+    return b->ev.undo.aside ? rset_name_of(RSET_NAME_DATA, b->local.prefix, generation)
                             : strdup(b->local.names[0]);
 }
 
@@ -94,7 +94,7 @@ name_of_base(const rset_kept_base *b)
 static rset_status
 copy_base(const rset_kept_expanding *x, rset_file *to, bool *there_out)
 {
-    char        *name = name_of_base(x->base);
+    char        *name = x->own ? strdup(x->to.data) : name_of_base(x->base);
     rset_layered from = {0};
     rset_err     own = RSET_ERR_NONE;
     uint64_t     size;
@@ -152,10 +152,10 @@ write_data(const rset_kept_expanding *x, rset_file *to, bool *there_out)
 {
     rset_status st = copy_base(x, to, there_out);
 
-    if (st == RSET_OK && x->base->is_newest)
+    if (st == RSET_OK && !x->own && x->base->is_newest)
         st = lay_journal(x, to);
     if (st == RSET_OK)
-        st = rset_overlay_copy(&x->undo.kept, x->back, to, x->err);
+        st = rset_overlay_copy(&x->undo.kept, x->journal, to, x->err);
     return st == RSET_OK ? rset_file_resize(to, x->undo.head.size, x->err) : st;
 }
 

@@ -43,7 +43,7 @@ base_close(rset_kept_base *b)
 static void
 expanding_free(rset_kept_expanding *x)
 {
-    rset_file_close(x->back, NULL);
+    rset_file_close(x->journal, NULL);
     rset_undo_free(&x->undo);
     rset_evidence_free(&x->ev);
     rset_kept_names_free(&x->to);
@@ -59,14 +59,14 @@ lock(const rset_kept_expanding *x, rset_err *err)
     const struct timespec moment = {.tv_nsec = POLL_MS * 1000000L};
 
     for (int waited = 0; waited < WAIT_MS; waited += POLL_MS) {
-        if (rset_file_guard(x->back))
+        if (rset_file_guard(x->journal))
             return RSET_OK;
         nanosleep(&moment, NULL);
     }
     return rset_fail(err, RSET_IO,
                      "%s: another process has been making this older generation whole for %d "
                      "seconds; try again when it has ended",
-                     rset_file_path(x->back), WAIT_MS / 1000);
+                     rset_file_path(x->journal), WAIT_MS / 1000);
 }
 
 /* *there_out: false where there is nothing more to be done, or nothing that says what it was. */
@@ -74,7 +74,7 @@ static rset_status
 read_what_leads_back(rset_kept_expanding *x, uint64_t generation, bool *there_out)
 {
     rset_err    own = RSET_ERR_NONE;
-    rset_status st = rset_file_open_update(x->of->dir, x->to.back, &x->back, &own);
+    rset_status st = rset_file_open_update(x->of->dir, x->to.undo, &x->journal, &own);
 
     *there_out = false;
     if (st == RSET_ABSENT || st == RSET_DAMAGED)
@@ -83,10 +83,10 @@ read_what_leads_back(rset_kept_expanding *x, uint64_t generation, bool *there_ou
         st = lock(x, &own);
     if (st != RSET_OK)
         return rset_fail(x->err, st, "%s", own.text);
-    st = rset_undo_read(x->back, &x->undo, &own);
+    st = rset_undo_read(x->journal, &x->undo, &own);
     if (st == RSET_IO || st == RSET_NOMEM)
         return rset_fail(x->err, st == RSET_IO ? RSET_DAMAGED : st, "%s", own.text);
-    *there_out = st == RSET_OK && rset_dir_has_file(x->of->dir, x->to.back) &&
+    *there_out = st == RSET_OK && rset_dir_has_file(x->of->dir, x->to.undo) &&
                  rset_undo_leads_to(&x->undo, generation, x->undo.head.size);
     return RSET_OK;
 }
@@ -100,6 +100,17 @@ is_recorded(const rset_kept_expanding *x)
     return x->ev.has_header && info->desc.generation == x->undo.head.generation &&
            info->nfiles == 1 && info->files[0].has_sums &&
            info->files[0].attrs.size == x->undo.head.size;
+}
+
+/* Its data file was put aside, and nothing is to be laid over that. */
+static bool
+is_whole(const rset_kept_expanding *x)
+{
+    struct stat sb;
+
+    return x->own && x->undo.kept.n == 0 && !x->undo.kept.torn &&
+           rset_dir_stat(x->of->dir, x->to.data, &sb, NULL) == RSET_OK &&
+           (uint64_t)sb.st_size == x->undo.head.size;
 }
 
 /* ---- giving names ---- */
@@ -170,7 +181,7 @@ publish_data(rset_kept_expanding *x)
         st = rset_dir_rename(x->local.dir, x->temp, x->to.data, x->err);
     if (st == RSET_OK)
         st = rset_dir_sync(x->local.dir, x->err);
-    return st == RSET_OK ? rset_dir_unlink(x->of->dir, x->to.back, x->err) : st;
+    return st == RSET_OK ? rset_dir_unlink(x->of->dir, x->to.undo, x->err) : st;
 }
 
 /* *again_out: the newest has become another one meanwhile, or was perhaps just rolled back. */
@@ -228,8 +239,9 @@ expand(const rset_local *of, uint64_t generation, uint64_t next, bool last, bool
         st = rset_survey_local(&x.local, &x.ev, err);
     if (st == RSET_OK && there)
         st = base_open(of, next, &b, err);
-    if (st == RSET_OK && there && rset_dir_has_file(of->dir, x.to.data))
-        st = rset_dir_unlink(of->dir, x.to.back, err); /* it was made whole, and that was all */
+    x.own = there && rset_dir_has_file(of->dir, x.to.data);
+    if (st == RSET_OK && there && is_whole(&x))
+        st = rset_dir_unlink(of->dir, x.to.undo, err);
     else if (st == RSET_OK && there && is_recorded(&x))
         st = make(&x, last, again_out);
     base_close(&b);

@@ -21,15 +21,16 @@ typedef struct rset_kept_expanding {
     const char       *data[1];
     rset_local        local; /* the file that it is going to be */
     rset_evidence     ev;
-    rset_file        *back; /* what leads back to it; locked */
+    rset_file        *journal; /* what leads back to it; locked */
     rset_undo         undo;
-    rset_kept_base   *base;
-    char             *fix;  /* its redundancy file, complete under this name; NULL: that is there */
-    char             *temp; /* its data file; NULL: not made */
-    bool              damaged; /* the data is not what is recorded */
-    bool              same;    /* the base was what it is all the time, */
-    bool              still;   /* and nobody has changed it meanwhile */
-    rset_err         *err;
+    bool own; /* from a file that it has itself: it does not rest on another one's content */
+    rset_kept_base *base; /* what it rests on otherwise, and its redundancy perhaps */
+    char           *fix;  /* its redundancy file, complete under this name; NULL: that is there */
+    char           *temp; /* its data file; NULL: not made */
+    bool            damaged; /* the data is not what is recorded */
+    bool            same;    /* the base was what it is all the time, */
+    bool            still;   /* and nobody has changed it meanwhile */
+    rset_err       *err;
 } rset_kept_expanding;
 
 /* Its redundancy file, complete and synced as x->fix, which is NULL where that is there already, or what it rests on is lost. The

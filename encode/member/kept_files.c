@@ -19,7 +19,7 @@ void
 rset_kept_names_free(rset_kept_names *k)
 {
     free(k->data);
-    free(k->back);
+    free(k->undo);
     free(k->prefix);
     *k = (rset_kept_names){0};
 }
@@ -28,67 +28,13 @@ rset_status
 rset_kept_names_of(const rset_local *local, uint64_t generation, rset_kept_names *out,
                    rset_err *err)
 {
-    rset_kept_names k = {.data = rset_name_of(RSET_NAME_KEPT, local->prefix, generation),
-                         .back = rset_name_of(RSET_NAME_BACK, local->prefix, generation)};
+    rset_kept_names k = {.data = rset_name_of(RSET_NAME_DATA, local->prefix, generation),
+                         .undo = rset_name_of(RSET_NAME_UNDO, local->prefix, generation)};
 
     if (k.data != NULL)
         k.prefix = rset_join_names(k.data, ".");
     *out = k;
-    return k.prefix != NULL && k.back != NULL ? RSET_OK : rset_kept_no_memory(local, err);
-}
-
-static int
-newest_first(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-    return rset_generation_newer(y, x) - rset_generation_newer(x, y);
-}
-
-size_t
-rset_kept_sort(uint64_t *list, size_t n)
-{
-    size_t kept = 0;
-
-    qsort(list, n, sizeof *list, newest_first);
-    for (size_t i = 0; i < n; i++)
-        if (kept == 0 || list[kept - 1] != list[i])
-            list[kept++] = list[i];
-    return kept;
-}
-
-/* Where no names file counts they are looked for: their names ascend, and those of two forms follow each other. */
-static rset_status
-look_for_all(const rset_local *local, rset_older **list_out, size_t *n_out, rset_err *err)
-{
-    rset_names  names;
-    rset_name   parsed;
-    rset_status st = rset_names_find_all(local->dir, local->prefix, NULL, &names, err);
-    rset_older *list = calloc(names.n + 1, sizeof *list);
-    size_t      n = 0;
-
-    for (size_t i = names.n; list != NULL && i > 0; i--) {
-        uint64_t             generation = 0;
-        const rset_name_kind kind =
-            rset_name_classify(names.at[i - 1], local->prefix, &parsed, &generation);
-
-        if (rset_name_role_of(kind) == RSET_ROLE_OLDER &&
-            (n == 0 || list[n - 1].generation != generation))
-            list[n++].generation = generation;
-    }
-    rset_names_free(&names);
-    *list_out = list;
-    *n_out = n;
-    return list != NULL ? st : rset_kept_no_memory(local, err);
-}
-
-rset_status
-rset_kept_list(const rset_local *local, rset_older **list_out, size_t *n_out, rset_err *err)
-{
-    bool        noted;
-    rset_status st = rset_names_older(local->dir, local->prefix, list_out, n_out, &noted, err);
-
-    return st == RSET_OK && !noted ? look_for_all(local, list_out, n_out, err) : st;
+    return k.prefix != NULL && k.undo != NULL ? RSET_OK : rset_kept_no_memory(local, err);
 }
 
 /* The strings become those of *names. */
@@ -115,7 +61,7 @@ rset_kept_add_names(const rset_local *local, rset_names *names, rset_err *err)
 {
     rset_older *list = NULL;
     size_t      n = 0;
-    rset_status st = rset_kept_list(local, &list, &n, err);
+    rset_status st = rset_names_older(local->dir, local->prefix, &list, &n, err);
 
     for (size_t i = 0; st == RSET_OK && i < n; i++) {
         rset_kept_names k = {0};
@@ -136,7 +82,7 @@ rset_kept_add_names(const rset_local *local, rset_names *names, rset_err *err)
 bool
 rset_kept_is_back(const rset_local *local, uint64_t generation)
 {
-    char      *name = rset_name_of(RSET_NAME_BACK, local->prefix, generation);
+    char      *name = rset_name_of(RSET_NAME_UNDO, local->prefix, generation);
     const bool is = name != NULL && rset_dir_has_file(local->dir, name);
 
     free(name);
@@ -146,7 +92,7 @@ rset_kept_is_back(const rset_local *local, uint64_t generation)
 bool
 rset_kept_is_there(const rset_local *local, uint64_t generation)
 {
-    char      *name = rset_name_of(RSET_NAME_KEPT, local->prefix, generation);
+    char      *name = rset_name_of(RSET_NAME_DATA, local->prefix, generation);
     const bool is = name != NULL && rset_dir_has_file(local->dir, name);
 
     free(name);
@@ -184,8 +130,7 @@ read_source(const rset_kept_source *s, uint64_t off, void *buf, size_t len, size
     rset_status st;
 
     *got_out = len;
-    st = s->data != NULL ? rset_logical_read(s->data, off, buf, len, NULL, &own)
-                         : rset_layered_read(s->file, off, buf, len, got_out, &own);
+    st = rset_layered_read(s->file, off, buf, len, got_out, &own);
     if (st != RSET_OK)
         return rset_fail(err, s->may_fail ? RSET_DAMAGED : st, "%s", own.text);
     if (*got_out < len && !s->may_end)
@@ -215,33 +160,17 @@ copy_source(const rset_kept_source *s, rset_file *to, rset_err *err)
     return st;
 }
 
-/* The one file that has the content, but for what an undo journal leads back to; NULL: it is in several, or partly in others. */
-static const rset_file *
-file_to_clone(const rset_kept_source *s, uint64_t *size_out)
-{
-    *size_out = s->size;
-    if (s->data != NULL)
-        return s->data->n == 1 && s->data->next == NULL ? s->data->files[0] : NULL;
-    if (s->may_end && rset_layered_size(s->file) < s->size)
-        *size_out = rset_layered_size(s->file);
-    return s->file->over == NULL && *size_out > 0 ? s->file->base : NULL;
-}
-
-/* Where the file system can, only what is laid over the file is copied. */
+/* Where the file system can, nothing is copied. */
 static rset_status
 clone_source(const rset_kept_source *s, rset_file *to, bool *done_out, rset_err *err)
 {
-    uint64_t         size;
-    const rset_file *from = file_to_clone(s, &size);
-    const rset_undo *undo = s->data != NULL ? s->data->undo : NULL;
-    rset_status      st = RSET_OK;
+    const uint64_t size =
+        s->may_end && rset_layered_size(s->file) < s->size ? rset_layered_size(s->file) : s->size;
 
     *done_out = false;
-    if (from != NULL)
-        st = rset_file_clone(to, from, size, done_out, err);
-    if (st == RSET_OK && *done_out && undo != NULL)
-        st = rset_overlay_copy(&undo->kept, s->data->journal, to, err);
-    return st;
+    return s->file->over == NULL && size > 0
+               ? rset_file_clone(to, s->file->base, size, done_out, err)
+               : RSET_OK;
 }
 
 rset_status

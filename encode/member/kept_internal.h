@@ -8,8 +8,8 @@
 
 /* What the files of one are called. Owned. */
 typedef struct rset_kept_names {
-    char *data;   /* its data file, once it is whole */
-    char *back;   /* until then: what leads back to it */
+    char *data; /* its data file */
+    char *undo; /* what leads back to it, from that or from the next newer one; none: it is whole */
     char *prefix; /* of what protects it */
 } rset_kept_names;
 
@@ -18,17 +18,8 @@ rset_status rset_kept_names_of(const rset_local *local, uint64_t generation, rse
                                rset_err *err);
 void        rset_kept_names_free(rset_kept_names *names);
 
-/* Older generations, newest first, as the names file lists them, so that they may have gone; a new array. Also one that a commit left
- * which did not come to be. */
-rset_status rset_kept_list(const rset_local *local, rset_older **list_out, size_t *n_out,
-                           rset_err *err);
-
-/* Newest first, and each once. Returns how many are left. Pure. */
-size_t rset_kept_sort(uint64_t *list, size_t n);
-
 /* A place that bytes are copied from. */
 typedef struct rset_kept_source {
-    const rset_logical *data; /* the content of data files; NULL: */
     const rset_layered *file;
     uint64_t            size;
     bool                may_end;  /* a file may have become shorter meanwhile: then that is all */

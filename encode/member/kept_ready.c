@@ -9,15 +9,14 @@
 static rset_status
 note_name(const rset_local *local, uint64_t generation, rset_err *err)
 {
-    char             *name = rset_name_of(RSET_NAME_KEPT, local->prefix, generation);
-    const char *const names[] = {name};
-    rset_status       st = RSET_OK;
+    char       *name = rset_name_of(RSET_NAME_DATA, local->prefix, generation);
+    rset_status st = RSET_OK;
 
     if (name == NULL)
         return rset_fail(err, RSET_NOMEM, "%s: no memory for the name of an older generation",
                          rset_local_name(local));
     if (!rset_dir_has_file(local->dir, name))
-        st = rset_names_note(local->dir, local->prefix, names, 1, err);
+        st = rset_names_note_kept(local->dir, local->prefix, NULL, 0, generation, err);
     free(name);
     return st;
 }

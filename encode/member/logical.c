@@ -32,7 +32,7 @@ content_name(const rset_local *local, int i)
     if (i == 0 && local->shadow != NULL)
         return strdup(local->shadow);
     if (i == 0 && local->undo != NULL && local->undo->aside)
-        return rset_name_of(RSET_NAME_OLD, local->prefix, local->undo->head.generation);
+        return rset_name_of(RSET_NAME_DATA, local->prefix, local->undo->of);
     return strdup(local->names[i]);
 }
 

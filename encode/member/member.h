@@ -84,6 +84,7 @@ typedef struct rset_evidence {
     bool          over_gone;  /* the redundancy file that it belongs to is gone */
     uint64_t      next;       /* generation of a prepared redundancy file, 0 if none */
     char         *next_name;
+    bool          next_updates;  /* it is an update (delta.h) */
     int           next_ranks;    /* by how many it was to be published */
     char         *next_together; /* with which other files, as its header has it; NULL: none */
     rset_siblings next_siblings; /* and how far these are */
@@ -205,6 +206,9 @@ bool rset_evidence_names_differ(const rset_evidence *ev);
 
 /* Is the descriptor file there and does it say what the header says? */
 bool rset_evidence_described(const rset_evidence *ev);
+
+/* What is prepared, which there is, gets the name that publishes it. *ev stays as it is. Local. */
+rset_status rset_evidence_publish(rset_dir *dir, const rset_evidence *ev, rset_err *err);
 
 /* Puts a published update into the redundancy file (delta.h), if there is one. *ev is updated. */
 rset_status rset_evidence_finish(rset_dir *dir, rset_evidence *ev, rset_err *err);

@@ -25,20 +25,24 @@ typedef struct putting {
     rset_err         *err;
 } putting;
 
-/* Other generations have names of their own already; a new file that is written is none of this one. */
+/* What is kept of other generations stays, as what was put aside does; a new file that is written is none of this one. */
 static bool
-goes_with_it(const char *name, const rset_local *local)
+goes_with_it(const putting *p, const char *name, uint64_t generation)
 {
+    const char          *shadow = p->local->shadow;
     rset_name            parsed;
-    uint64_t             generation;
-    const rset_name_kind kind = rset_name_classify(name, local->prefix, &parsed, &generation);
+    uint64_t             of = 0;
+    const rset_name_kind kind = rset_name_classify(name, p->local->prefix, &parsed, &of);
 
-    return rset_name_role_of(kind) == RSET_ROLE_OWN &&
-           (local->shadow == NULL || strcmp(name, local->shadow) != 0);
+    switch (rset_name_role_of(kind)) {
+    case RSET_ROLE_OWN: return shadow == NULL || strcmp(name, shadow) != 0;
+    case RSET_ROLE_BEFORE: return of == generation || !rset_names_has_older(&p->from, of);
+    default: return false;
+    }
 }
 
 static rset_status
-find_names(putting *p)
+find_names(putting *p, uint64_t generation)
 {
     const rset_local *local = p->local;
     rset_names       *from = &p->from;
@@ -46,7 +50,7 @@ find_names(putting *p)
     size_t      n = 0;
 
     for (size_t i = 0; i < from->n; i++)
-        if (goes_with_it(from->at[i], local))
+        if (goes_with_it(p, from->at[i], generation))
             from->at[n++] = from->at[i];
         else
             free(from->at[i]);
@@ -119,7 +123,7 @@ put(const rset_local *local, rset_name_kind as, uint64_t generation, rset_err *e
     rset_status st = rset_dir_find_file(local->dir, local->names[0], &sb, &there, err);
 
     if (st == RSET_OK)
-        st = find_names(&p);
+        st = find_names(&p, generation);
     if (st == RSET_OK && (there || p.from.n > 0)) {
         st = make_names(&p, generation);
         if (st == RSET_OK)

@@ -9,14 +9,15 @@
 enum { PLAIN, OVER, SCHEME, SHADOWS, GROUP, INFOS };
 
 static const size_t bools[] = {
-    offsetof(rset_evidence, any),         offsetof(rset_evidence, unfinished),
-    offsetof(rset_evidence, has_header),  offsetof(rset_evidence, is_void),
-    offsetof(rset_evidence, over_gone),   offsetof(rset_evidence, has_desc),
-    offsetof(rset_evidence, under_way),   offsetof(rset_evidence, replaced),
-    offsetof(rset_evidence, placeholder), offsetof(rset_evidence, orphans),
-    offsetof(rset_evidence, distrusted),  offsetof(rset_evidence, refused),
-    offsetof(rset_evidence, undo.there),  offsetof(rset_evidence, undo.rotten),
-    offsetof(rset_evidence, undo.busy),   offsetof(rset_evidence, undo.aside)};
+    offsetof(rset_evidence, any),          offsetof(rset_evidence, unfinished),
+    offsetof(rset_evidence, has_header),   offsetof(rset_evidence, is_void),
+    offsetof(rset_evidence, over_gone),    offsetof(rset_evidence, has_desc),
+    offsetof(rset_evidence, under_way),    offsetof(rset_evidence, replaced),
+    offsetof(rset_evidence, next_updates), offsetof(rset_evidence, placeholder),
+    offsetof(rset_evidence, orphans),      offsetof(rset_evidence, distrusted),
+    offsetof(rset_evidence, refused),      offsetof(rset_evidence, undo.there),
+    offsetof(rset_evidence, undo.rotten),  offsetof(rset_evidence, undo.busy),
+    offsetof(rset_evidence, undo.aside)};
 
 /* Without what it owns or points to. */
 static rset_evidence

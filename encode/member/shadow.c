@@ -155,7 +155,7 @@ put_aside(const rset_local *local, const rset_evidence *ev, rset_err *err)
     st = note_name(local,
                    prepared
                        ? rset_name_of(RSET_NAME_SHADOW, local->prefix, ev->next)
-                       : rset_name_of(RSET_NAME_OLD, local->prefix, rset_evidence_generation(ev)),
+                       : rset_name_of(RSET_NAME_DATA, local->prefix, rset_evidence_generation(ev)),
                    &aside, err);
     if (st == RSET_OK)
         st = rset_dir_rename(local->dir, local->names[0], aside, err);

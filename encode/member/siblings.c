@@ -98,22 +98,6 @@ rset_evidence_has_moved(const rset_local *local, const rset_evidence *ev)
 
 /* ---- what is decided of one is decided of all ---- */
 
-/* What is prepared gets its name. */
-static rset_status
-publish(rset_dir *dir, const rset_evidence *ev, rset_err *err)
-{
-    char       *bare = rset_bare_name(ev->next_name);
-    rset_status st;
-
-    if (bare == NULL)
-        return rset_fail(err, RSET_NOMEM, "%s: no memory to publish it", ev->next_name);
-    st = strcmp(ev->next_name + strlen(bare), RSET_SUFFIX_DELTA) == 0
-             ? rset_delta_decide(dir, bare, err)
-             : rset_dir_rename(dir, ev->next_name, bare, err);
-    free(bare);
-    return st;
-}
-
 static rset_status
 discard(rset_dir *dir, const rset_evidence *ev, rset_err *err)
 {
@@ -148,7 +132,7 @@ rset_status
 rset_siblings_publish(rset_dir *dir, const char *together, uint64_t generation, rset_err *err)
 {
     bool        any;
-    rset_status st = do_to_prepared(dir, together, generation, publish, &any, err);
+    rset_status st = do_to_prepared(dir, together, generation, rset_evidence_publish, &any, err);
 
     return st == RSET_OK && any ? rset_dir_sync(dir, err) : st;
 }
@@ -169,7 +153,7 @@ rset_siblings_settle(rset_dir *dir, const char *prefix, const char *data_name, r
 
     if (st == RSET_OK && ev.next_siblings == RSET_SIBLINGS_DECIDED &&
         rset_evidence_generation(&ev) != ev.next) {
-        st = publish(dir, &ev, err);
+        st = rset_evidence_publish(dir, &ev, err);
         if (st == RSET_OK)
             st = rset_dir_sync(dir, err);
     }

@@ -114,6 +114,7 @@ take_as_next(find *f, rset_evidence *ev, rset_err *err)
     ev->next_together = f->header.infos[0].together;
     f->header.infos[0].together = NULL;
     ev->next_name = strdup(f->name);
+    ev->next_updates = f->base != NULL;
     return ev->next_name != NULL ? RSET_OK : rset_fail(err, RSET_NOMEM, "%s: no memory", f->name);
 }
 
@@ -178,6 +179,9 @@ typedef struct survey {
     bool        prepared;  /* there is a redundancy file that is not published */
     int         published; /* redundancy files that are */
     bool        vanished;  /* what was just seen was gone when it was opened: somebody renames */
+    uint64_t
+        *journals; /* generations that undo journals lead back to, but those that are kept; owned */
+    size_t njournals;
 } survey;
 
 /* Was it gone when it was to be read, or what it is laid over? */
@@ -195,10 +199,10 @@ take_redundancy(survey *s, const char *name, rset_name_kind kind, const rset_nam
     rset_dir   *dir = s->dir;
     find        f = {.name = name};
     rset_err    own = RSET_ERR_NONE;
-    bool        waiting = kind == RSET_NAME_NEW || kind == RSET_NAME_DELTA;
+    bool        waiting = kind == RSET_NAME_NEW;
     rset_status st = RSET_OK;
 
-    if (kind == RSET_NAME_DELTA || kind == RSET_NAME_REDO) {
+    if (kind == RSET_NAME_REDO || (waiting && rset_delta_is(dir, name))) {
         st = rset_delta_load(dir, name, &f.over, &own);
         if (st == RSET_OK && !f.over.complete)
             return RSET_OK;
@@ -293,34 +297,24 @@ add_generation(uint64_t **list, size_t *n, uint64_t generation, rset_err *err)
     return RSET_OK;
 }
 
-/* Adds the older generations that the names file lists to those whose names were found. Each is there once, also while it is made whole
- * and has names of both forms. */
 static rset_status
 take_older(const rset_names *names, rset_evidence *ev, rset_err *err)
 {
-    const size_t n = ev->nkept + names->nolder;
-    uint64_t    *grown = n > 0 ? realloc(ev->kept, n * sizeof *grown) : NULL;
+    rset_status st = RSET_OK;
 
-    if (n == 0)
-        return RSET_OK;
-    if (grown == NULL)
-        return rset_fail(err, RSET_NOMEM, "no memory for a list of files");
-    ev->kept = grown;
-    for (size_t i = 0; i < names->nolder; i++)
-        grown[ev->nkept++] = names->older[i].generation;
-    ev->nkept = rset_kept_sort(grown, ev->nkept);
-    return RSET_OK;
+    for (size_t i = 0; st == RSET_OK && i < names->nolder; i++)
+        st = add_generation(&ev->kept, &ev->nkept, names->older[i].generation, err);
+    return st;
 }
 
 static rset_status
-take_name(survey *s, const char *name, rset_evidence *ev, rset_err *err)
+take_name(survey *s, const rset_names *names, const char *name, rset_evidence *ev, rset_err *err)
 {
-    rset_name      parsed;
-    uint64_t       generation = 0;
-    rset_name_kind kind = rset_name_classify(name, s->prefix, &parsed, &generation);
-    const bool     published = kind == RSET_NAME_PLAIN || kind == RSET_NAME_VOID;
-    const bool     prepared =
-        (kind == RSET_NAME_NEW || kind == RSET_NAME_DELTA) && parsed.scheme != NULL;
+    rset_name            parsed;
+    uint64_t             generation = 0;
+    rset_name_kind       kind = rset_name_classify(name, s->prefix, &parsed, &generation);
+    const bool           published = kind == RSET_NAME_PLAIN || kind == RSET_NAME_VOID;
+    const bool           prepared = kind == RSET_NAME_NEW && parsed.scheme != NULL;
     const rset_name_role role = rset_name_role_of(kind);
     rset_status          st = RSET_OK;
 
@@ -330,23 +324,20 @@ take_name(survey *s, const char *name, rset_evidence *ev, rset_err *err)
         st = take_descriptor(s, name, &parsed, ev, err);
     else if (kind == RSET_NAME_SHADOW)
         st = add_generation(&ev->shadows, &ev->nshadows, generation, err);
-    else if (role == RSET_ROLE_OLDER)
-        st = add_generation(&ev->kept, &ev->nkept, generation, err);
     else if (kind == RSET_NAME_NEWER)
         st = add_generation(&ev->newer, &ev->nnewer, generation, err);
     else if (kind == RSET_NAME_LOST)
         st = add_generation(&ev->lost, &ev->nlost, generation, err);
     else if (kind == RSET_NAME_CHANGED)
         st = add_generation(&ev->changed, &ev->nchanged, generation, err);
-    else if (kind == RSET_NAME_UNDO)
-        st = rset_undo_load(s->dir, s->prefix, &ev->undo, err);
-    s->vanished = s->vanished ||
-                  (kind == RSET_NAME_UNDO && st == RSET_OK && !ev->undo.there && !ev->undo.rotten);
+    else if (kind == RSET_NAME_UNDO && !rset_names_has_older(names, generation))
+        st = add_generation(&s->journals, &s->njournals, generation, err);
     ev->any = ev->any || published || kind == RSET_NAME_DESC || kind == RSET_NAME_REDO;
     s->prepared = s->prepared || prepared || kind == RSET_NAME_FIX;
     s->published += published;
     ev->orphans = ev->orphans || s->published > 1 ||
-                  (!published && kind != RSET_NAME_DESC && role == RSET_ROLE_OWN);
+                  (!published && kind != RSET_NAME_DESC && role == RSET_ROLE_OWN) ||
+                  (role == RSET_ROLE_BEFORE && !rset_names_has_older(names, generation));
     return st;
 }
 
@@ -368,22 +359,60 @@ take_named_shadow(const survey *s, uint64_t generation, rset_evidence *ev, rset_
     return st;
 }
 
-/* A program was writing on while that generation was published: what leads back to it is the journal that counts now. */
-static rset_status
-take_next_journal(const survey *s, rset_evidence *ev, rset_err *err)
+/* A next journal counts once its generation is published, with the void mark or as an update. */
+static bool
+counts(const survey *s, const rset_undo *undo, const rset_evidence *ev)
 {
-    const uint64_t generation = rset_evidence_generation(ev);
-    rset_undo      next;
-    rset_status    st;
+    return !rset_undo_is_next(undo) || (undo->of == rset_evidence_generation(ev) &&
+                                        (s->ahead != 0 || ev->is_void || ev->over_name != NULL));
+}
 
-    if (generation == 0 || (s->ahead == 0 && !ev->is_void && ev->over_name == NULL))
-        return RSET_OK;
-    st = rset_undo_load_next(s->dir, s->prefix, generation, &next, err);
-    if (st != RSET_OK || (!next.there && !next.rotten))
+/* It was made where the redundancy file had no void mark yet, or has none any more: nothing has changed since. */
+static bool
+says_nothing(const rset_undo *undo, const rset_evidence *ev)
+{
+    return undo->there && !undo->busy && undo->kept.n == 0 && !undo->kept.torn && !undo->aside &&
+           undo->head.state == RSET_UNDO_OPEN && ev->has_header && !ev->is_void &&
+           ev->over_name == NULL;
+}
+
+/* Takes the journal of that generation in the place of one that says less. */
+static rset_status
+take_journal(survey *s, uint64_t generation, rset_evidence *ev, rset_err *err)
+{
+    rset_undo   undo;
+    rset_status st = rset_undo_load(s->dir, s->prefix, generation, &undo, err);
+
+    if (st != RSET_OK)
         return st;
+    ev->orphans = ev->orphans || undo.there || undo.rotten;
+    for (size_t i = 0; !undo.there && !undo.rotten && i < s->njournals; i++)
+        s->vanished = s->vanished || s->journals[i] == generation;
+    if ((!undo.there && !undo.rotten) || !counts(s, &undo, ev) || says_nothing(&undo, ev) ||
+        (ev->undo.there && (undo.rotten || !rset_generation_newer(undo.of, ev->undo.of)))) {
+        rset_undo_free(&undo);
+        return RSET_OK;
+    }
     rset_undo_free(&ev->undo);
-    ev->undo = next;
+    ev->undo = undo;
     return RSET_OK;
+}
+
+/* That which leads back to what the redundancy file protects, whether it was noted or not. Where there is none, that of the generation
+ * that the descriptor says, or the newest that does not belong to one that is kept: what it leads back to is lost, or was never
+ * protected. */
+static rset_status
+find_journal(survey *s, rset_evidence *ev, rset_err *err)
+{
+    rset_status st = RSET_OK;
+
+    if (ev->has_header)
+        return take_journal(s, rset_evidence_generation(ev), ev, err);
+    if (ev->has_desc)
+        st = take_journal(s, ev->desc.generation, ev, err);
+    for (size_t i = 0; st == RSET_OK && i < s->njournals; i++)
+        st = take_journal(s, s->journals[i], ev, err);
+    return st;
 }
 
 static rset_status
@@ -393,15 +422,20 @@ take_names(survey *s, const rset_names *names, rset_evidence *ev, rset_err *err)
 
     s->prepared = s->vanished = false;
     s->published = 0;
+    s->journals = NULL;
+    s->njournals = 0;
     for (size_t i = 0; st == RSET_OK && i < names->n; i++)
-        st = take_name(s, names->at[i], ev, err);
+        st = take_name(s, names, names->at[i], ev, err);
     if (st == RSET_OK)
         st = take_older(names, ev, err);
     if (st == RSET_OK)
         st = take_named_shadow(s, rset_evidence_generation(ev), ev, err);
     if (st == RSET_OK)
         st = take_named_shadow(s, ev->next, ev, err);
-    return st == RSET_OK ? take_next_journal(s, ev, err) : st;
+    if (st == RSET_OK)
+        st = find_journal(s, ev, err);
+    free(s->journals);
+    return st;
 }
 
 static rset_status

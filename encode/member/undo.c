@@ -89,52 +89,54 @@ rset_undo_read(rset_file *file, rset_undo *out, rset_err *err)
     return rset_overlay_scan(file, RSET_UNDO_ENTRIES, &out->kept, err);
 }
 
+/* A file that was put aside is there only where the journal says so: one that is kept may have the same name. */
 static rset_status
-load(rset_dir *dir, const char *prefix, rset_file *file, rset_undo *out, rset_err *err)
+find_aside(rset_dir *dir, const char *prefix, rset_undo *undo, rset_err *err)
 {
-    char       *aside;
-    rset_status st = rset_undo_read(file, out, err);
+    char *name;
 
-    if (st != RSET_OK || !out->there)
-        return st;
-    aside = rset_name_of(RSET_NAME_OLD, prefix, out->head.generation);
-    if (aside == NULL)
+    if ((undo->head.flags & (RSET_UNDO_ASIDE | RSET_UNDO_FIRST)) == 0)
+        return RSET_OK;
+    name = rset_name_of(RSET_NAME_DATA, prefix, undo->of);
+    if (name == NULL)
         return rset_fail(err, RSET_NOMEM, "%s: no memory for its undo journal", prefix);
-    out->aside = rset_dir_has_file(dir, aside);
-    free(aside);
+    undo->aside = rset_dir_has_file(dir, name);
+    free(name);
     return RSET_OK;
 }
 
 char *
 rset_undo_name(const char *prefix, const rset_undo *undo)
 {
-    return undo->next != 0 ? rset_name_of(RSET_NAME_NEXT, prefix, undo->next)
-                           : rset_join_names(prefix, RSET_NAME_JOURNAL);
+    return rset_name_of(RSET_NAME_UNDO, prefix, undo->of);
 }
 
-/* *out says which one. */
-static rset_status
-load_named(rset_dir *dir, const char *prefix, rset_undo *out, rset_err *err)
+rset_status
+rset_undo_load(rset_dir *dir, const char *prefix, uint64_t generation, rset_undo *out,
+               rset_err *err)
 {
     rset_err    own = RSET_ERR_NONE;
     rset_file  *file = NULL;
-    char       *name = rset_undo_name(prefix, out);
+    char       *name = rset_name_of(RSET_NAME_UNDO, prefix, generation);
     rset_status st = name != NULL ? rset_file_open(dir, name, &file, &own)
                                   : rset_fail(&own, RSET_NOMEM, "%s: no memory", prefix);
 
+    *out = (rset_undo){.of = generation};
     free(name);
     if (st == RSET_ABSENT)
         return RSET_OK;
     if (st == RSET_OK) {
         out->busy = rset_file_is_guarded(file, RSET_GUARD_CHANGED);
-        st = load(dir, prefix, file, out, &own);
+        st = rset_undo_read(file, out, &own);
     }
     rset_file_close(file, NULL);
     if (st == RSET_OK || st == RSET_DAMAGED) {
-        out->rotten = !out->there || st == RSET_DAMAGED;
+        out->rotten = !out->there || st == RSET_DAMAGED || out->head.generation != generation;
         out->there = !out->rotten;
-        return RSET_OK;
+        st = out->there ? find_aside(dir, prefix, out, &own) : RSET_OK;
     }
+    if (st == RSET_OK)
+        return st;
     rset_undo_free(out);
     if (st != RSET_IO)
         return rset_fail(err, st, "%s", own.text);
@@ -144,26 +146,17 @@ load_named(rset_dir *dir, const char *prefix, rset_undo *out, rset_err *err)
                      own.text);
 }
 
-rset_status
-rset_undo_load(rset_dir *dir, const char *prefix, rset_undo *out, rset_err *err)
-{
-    *out = (rset_undo){0};
-    return load_named(dir, prefix, out, err);
-}
-
-rset_status
-rset_undo_load_next(rset_dir *dir, const char *prefix, uint64_t generation, rset_undo *out,
-                    rset_err *err)
-{
-    *out = (rset_undo){.next = generation};
-    return load_named(dir, prefix, out, err);
-}
-
 void
 rset_undo_free(rset_undo *undo)
 {
     rset_overlay_free(&undo->kept);
     *undo = (rset_undo){0};
+}
+
+bool
+rset_undo_is_next(const rset_undo *undo)
+{
+    return undo->there && (undo->head.flags & RSET_UNDO_NEXT) != 0;
 }
 
 bool
@@ -184,9 +177,10 @@ rset_undo_leads_to(const rset_undo *undo, uint64_t generation, uint64_t size)
 /* ---- rolling back ---- */
 
 static rset_status
-open_journal(rset_dir *dir, const char *prefix, bool update, rset_file **out, rset_err *err)
+open_journal(rset_dir *dir, const char *prefix, const rset_undo *undo, bool update, rset_file **out,
+             rset_err *err)
 {
-    char       *name = rset_join_names(prefix, RSET_NAME_JOURNAL);
+    char       *name = rset_undo_name(prefix, undo);
     rset_status st;
 
     *out = NULL;
@@ -197,47 +191,67 @@ open_journal(rset_dir *dir, const char *prefix, bool update, rset_file **out, rs
     return st;
 }
 
-rset_status
-rset_undo_begin(rset_dir *dir, const char *prefix, rset_undo *undo, rset_err *err)
+/* The head that counts from now on, durably; nobody changes the file meanwhile. */
+static rset_status
+replace_head(rset_dir *dir, const char *prefix, rset_undo *undo, rset_undo_head *head,
+             rset_err *err)
 {
-    rset_undo_head head = undo->head;
-    rset_file     *file = NULL;
-    rset_status    st;
+    rset_file  *file = NULL;
+    rset_status st = open_journal(dir, prefix, undo, true, &file, err);
 
-    if (!undo->there || head.state == RSET_UNDO_OPEN)
-        return RSET_OK;
-    head.sequence++;
-    head.state = RSET_UNDO_OPEN;
-    head.label = (rset_label){0};
-    st = open_journal(dir, prefix, true, &file, err);
+    head->sequence++;
     if (st == RSET_OK && !rset_file_guard_as(file, RSET_GUARD_CHANGED, true))
         st = rset_fail(err, RSET_BUSY,
                        "%s: the file that this belongs to is being changed by another process; "
                        "wait until it has closed it",
                        rset_file_path(file));
     if (st == RSET_OK)
-        st = rset_undo_write_head(file, &head, err);
+        st = rset_undo_write_head(file, head, err);
     if (st == RSET_OK)
         st = rset_file_sync(file, err);
     if (rset_file_close(file, err) != RSET_OK && st == RSET_OK)
         st = err->status;
     if (st == RSET_OK)
-        undo->head = head;
+        undo->head = *head;
     return st;
+}
+
+rset_status
+rset_undo_begin(rset_dir *dir, const char *prefix, rset_undo *undo, rset_err *err)
+{
+    rset_undo_head head = undo->head;
+
+    if (!undo->there || head.state == RSET_UNDO_OPEN)
+        return RSET_OK;
+    head.state = RSET_UNDO_OPEN;
+    head.label = (rset_label){0};
+    return replace_head(dir, prefix, undo, &head, err);
+}
+
+rset_status
+rset_undo_succeed(rset_dir *dir, const char *prefix, rset_undo *undo, rset_err *err)
+{
+    rset_undo_head head = undo->head;
+
+    rset_err    own = RSET_ERR_NONE;
+    rset_status st;
+
+    if (!rset_undo_is_next(undo))
+        return RSET_OK;
+    head.flags &= ~(unsigned)RSET_UNDO_NEXT;
+    st = replace_head(dir, prefix, undo, &head, &own);
+    return st == RSET_OK || st == RSET_BUSY ? RSET_OK : rset_fail_as(err, &own);
 }
 
 /* One that is gone was perhaps kept from end to end; its journal is as open as it was. */
 static rset_status
-open_base(rset_dir *dir, const char *prefix, const char *name, rset_file **out, rset_err *err)
+open_base(rset_dir *dir, const char *journal, const char *name, rset_file **out, rset_err *err)
 {
     rset_access access = RSET_ACCESS_OWNER;
-    char       *journal = rset_join_names(prefix, RSET_NAME_JOURNAL);
     rset_err    own = RSET_ERR_NONE;
     rset_status st = rset_file_open_update(dir, name, out, &own);
 
-    if (journal != NULL)
-        (void)rset_file_access(dir, journal, &access);
-    free(journal);
+    (void)rset_file_access(dir, journal, &access);
     if (st == RSET_ABSENT)
         return rset_file_create(dir, name, &access, out, err);
     return st == RSET_OK ? st : rset_fail(err, st, "%s", own.text);
@@ -249,10 +263,13 @@ apply_entries(rset_dir *dir, const char *prefix, const char *name, const rset_un
               rset_err *err)
 {
     rset_file  *top = NULL, *base = NULL;
-    rset_status st = open_journal(dir, prefix, false, &top, err);
+    char       *journal = rset_undo_name(prefix, undo);
+    rset_status st = open_journal(dir, prefix, undo, false, &top, err);
 
+    if (st == RSET_OK && journal == NULL)
+        st = rset_fail(err, RSET_NOMEM, "%s: no memory to roll it back", name);
     if (st == RSET_OK)
-        st = open_base(dir, prefix, name, &base, err);
+        st = open_base(dir, journal, name, &base, err);
     if (st == RSET_OK)
         st = rset_overlay_copy(&undo->kept, top, base, err);
     if (st == RSET_OK)
@@ -262,6 +279,7 @@ apply_entries(rset_dir *dir, const char *prefix, const char *name, const rset_un
     if (st == RSET_OK)
         st = rset_file_sync(base, err);
     rset_file_close(top, NULL);
+    free(journal);
     if (rset_file_close(base, err) != RSET_OK && st == RSET_OK)
         st = err->status;
     return st;
@@ -271,7 +289,7 @@ rset_status
 rset_undo_apply(rset_dir *dir, const char *prefix, const char *name, const rset_undo *undo,
                 rset_err *err)
 {
-    char       *aside = rset_name_of(RSET_NAME_OLD, prefix, undo->head.generation);
+    char       *aside = rset_name_of(RSET_NAME_DATA, prefix, undo->of);
     const char *at = undo->aside ? aside : name;
     rset_status st = RSET_OK;
 
@@ -290,8 +308,8 @@ rset_undo_apply(rset_dir *dir, const char *prefix, const char *name, const rset_
 rset_status
 rset_undo_remove(rset_dir *dir, const char *prefix, const rset_undo *undo, rset_err *err)
 {
-    char       *journal = rset_join_names(prefix, RSET_NAME_JOURNAL);
-    char       *aside = rset_name_of(RSET_NAME_OLD, prefix, undo->head.generation);
+    char       *journal = rset_undo_name(prefix, undo);
+    char       *aside = rset_name_of(RSET_NAME_DATA, prefix, undo->of);
     rset_status st = RSET_OK;
 
     if (journal == NULL || aside == NULL)

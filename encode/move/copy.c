@@ -92,6 +92,7 @@ is_expected(const taker *t)
     switch (rset_move_kind(t->parcel->head.name, local->prefix)) {
     case RSET_NAME_OTHER: return rset_move_is_data(local, t->parcel->head.name);
     case RSET_NAME_LIST:
+    case RSET_NAME_BEGUN:
     case RSET_NAME_FIX: return false;
     default: return true;
     }
@@ -120,12 +121,19 @@ is_here_of_older(taker *t)
 {
     const rset_local *local = t->m->local;
     const char       *name = t->parcel->head.name;
-    char              older[NAME_MAX + 1];
+    char             *older;
     rset_move_older   here;
+    rset_status       st;
 
-    if (!rset_move_is_of_older(name, local->prefix, older))
+    if (t->parcel->head.older == 0)
         return false;
-    if (rset_move_look_at_older(local->dir, older, t->m->world->rank, &here, &t->err) != RSET_OK)
+    older = rset_move_older_prefix(local->prefix, t->parcel->head.older);
+    st = older != NULL
+             ? rset_move_look_at_older(local->dir, older, t->m->world->rank, &here, &t->err)
+             : rset_fail(&t->err, RSET_NOMEM, "%s: no memory for the names beside it",
+                         rset_local_name(local));
+    free(older);
+    if (st != RSET_OK)
         return true;
     t->m->partly = t->m->partly || (here.content && !here.own);
     return here.content || has_some(local->dir, name);
@@ -188,7 +196,7 @@ make_file(taker *t, const char *temp)
     if (st == RSET_OK) {
         rset_move_file *one = &files[t->m->nfiles++];
 
-        *one = (rset_move_file){0};
+        *one = (rset_move_file){.older = t->parcel->head.older};
         snprintf(one->name, sizeof one->name, "%s", t->parcel->head.name);
         snprintf(one->temp, sizeof one->temp, "%s", temp);
     }

@@ -5,6 +5,7 @@
 #include "member/siblings.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const rset_located *
@@ -41,19 +42,47 @@ list_names(rset_move_giver *g)
         (void)rset_kept_add_names(&local, &g->names, &g->err);
 }
 
+/* The older generation that it is of, or that it protects; 0: it is of that which goes. */
+static uint64_t
+older_of(const rset_move_giver *g, const char *name)
+{
+    const rset_located *l = given(g);
+    const uint64_t      newest = rset_evidence_generation(&l->evidence);
+    char                older[NAME_MAX + 1];
+    rset_name           parsed;
+    uint64_t            generation = 0;
+
+    if (rset_name_is_beside_older(name, l->prefix, older)) {
+        older[strlen(older) - 1] = '\0'; /* the dot */
+        return rset_name_kept(older);
+    }
+    return rset_name_role_of(rset_name_classify(name, l->prefix, &parsed, &generation)) ==
+                       RSET_ROLE_BEFORE &&
+                   rset_names_has_older(&g->names, generation) &&
+                   (newest == 0 || rset_generation_newer(newest, generation))
+               ? generation
+               : 0;
+}
+
 /* Where all files have one name, an older generation of another rank may lie beside this one's newest: what protects it says so. */
 static bool
 is_of_another(const rset_move_giver *g, const char *name)
 {
     const rset_located *l = given(g);
-    char                older[NAME_MAX + 1];
+    const uint64_t      generation = older_of(g, name);
+    char               *older;
     rset_move_older     it;
+    bool                is;
 
-    return !rset_evidence_names_differ(&l->evidence) &&
-           rset_move_is_of_older(name, l->prefix, older) &&
-           rset_move_look_at_older(l->dir, older, l->evidence.header.infos[0].desc.rank, &it,
-                                   NULL) == RSET_OK &&
-           !it.own && it.other >= 0;
+    if (generation == 0 || rset_evidence_names_differ(&l->evidence))
+        return false;
+    older = rset_move_older_prefix(l->prefix, generation);
+    is = older != NULL &&
+         rset_move_look_at_older(l->dir, older, l->evidence.header.infos[0].desc.rank, &it, NULL) ==
+             RSET_OK &&
+         !it.own && it.other >= 0;
+    free(older);
+    return is;
 }
 
 /* Files that a rebuild left half done stay, and those that were put aside: whoever wants these finds them where they lie. */
@@ -62,8 +91,8 @@ is_left(const rset_move_giver *g, const char *name)
 {
     const rset_name_kind kind = rset_move_kind(name, given(g)->prefix);
 
-    return kind == RSET_NAME_FIX || rset_name_role_of(kind) == RSET_ROLE_ASIDE ||
-           is_of_another(g, name);
+    return kind == RSET_NAME_FIX || kind == RSET_NAME_BEGUN ||
+           rset_name_role_of(kind) == RSET_ROLE_ASIDE || is_of_another(g, name);
 }
 
 /* NULL: that was all. */
@@ -109,6 +138,7 @@ describe(rset_move_giver *g, const char *name)
         return st;
     g->parcel->head.size = (uint64_t)sb.st_size;
     g->parcel->head.mark = rset_file_get_mark(g->file);
+    g->parcel->head.older = older_of(g, name);
     g->parcel->head.attrs = rset_file_attrs_of(&sb);
     return call_it(g, name);
 }

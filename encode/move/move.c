@@ -137,9 +137,9 @@ name_what_was(rset_move *m)
     return RSET_OK;
 }
 
-/* Beside an older generation, which has a names file of its own. */
+/* An older generation is listed by its number, and has a names file of its own. */
 static rset_status
-note_beside_older(rset_move *m)
+note_older(rset_move *m)
 {
     const rset_local *local = m->args.local;
     rset_status       st = RSET_OK;
@@ -148,8 +148,10 @@ note_beside_older(rset_move *m)
         rset_move_file *f = &m->job.files[i];
         char            older[NAME_MAX + 1];
 
-        if (rset_name_is_beside_older(f->name, local->prefix, older))
+        if (f->older != 0 && rset_name_is_beside_older(f->name, local->prefix, older))
             st = rset_move_note(local->dir, older, f->name, &f->noted, m->err);
+        else if (f->older != 0)
+            st = rset_names_note_kept(local->dir, local->prefix, NULL, 0, f->older, m->err);
     }
     return st;
 }
@@ -161,7 +163,6 @@ note_names(rset_move *m)
     const rset_local    *local = m->args.local;
     const rset_move_job *job = &m->job;
     const char         **names = calloc(3 * job->nfiles + 1, sizeof *names);
-    char                 older[NAME_MAX + 1];
     size_t               n = 0;
     rset_status          st;
 
@@ -174,14 +175,13 @@ note_names(rset_move *m)
         names[n++] = job->files[i].temp;
         if (job->files[i].was[0] != '\0')
             names[n++] = job->files[i].was;
-        if (!rset_move_is_data(local, name) &&
-            !rset_name_is_beside_older(name, local->prefix, older))
+        if (!rset_move_is_data(local, name) && job->files[i].older == 0)
             names[n++] = name;
     }
     m->noted = rset_move_lacks_names(local->dir, local->prefix);
     st = rset_names_note(local->dir, local->prefix, names, n, m->err);
     free(names);
-    return st == RSET_OK ? note_beside_older(m) : st;
+    return st == RSET_OK ? note_older(m) : st;
 }
 
 /* There is a file of that name all the time, but where the file system has no links. */
@@ -212,12 +212,13 @@ typedef enum { OTHERS, OLDER, DATA, STEPS } step;
 static step
 step_of(const rset_move *m, const rset_move_file *f)
 {
-    const rset_local    *local = m->args.local;
-    const rset_name_kind kind = rset_move_kind(f->name, local->prefix);
+    char older[NAME_MAX + 1];
 
-    if (rset_move_is_data(local, f->name))
+    if (rset_move_is_data(m->args.local, f->name))
         return DATA;
-    return rset_name_role_of(kind) == RSET_ROLE_OLDER ? OLDER : OTHERS;
+    return f->older != 0 && !rset_name_is_beside_older(f->name, m->args.local->prefix, older)
+               ? OLDER
+               : OTHERS;
 }
 
 /* On disk before the first of them gets its name is all that came before; before a data file, each other one. */
@@ -279,7 +280,7 @@ static void
 forget_beside(const rset_local *gone, const rset_evidence *ev)
 {
     for (size_t i = 0; i < ev->nkept; i++)
-        (void)rset_kept_take_back(gone, ev->kept[i], NULL);
+        (void)rset_kept_remove(gone, ev->kept[i], NULL);
     (void)rset_commit_forget(gone, NULL, NULL);
 }
 

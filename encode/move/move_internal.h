@@ -47,9 +47,8 @@ typedef struct rset_move_older {
 rset_status rset_move_look_at_older(rset_dir *dir, const char *prefix, int rank,
                                     rset_move_older *out, rset_err *err);
 
-/* Is it the name of a file of an older generation of the data file whose prefix this is: of its content, or of what protects it?
- * `older`, room for NAME_MAX + 1 bytes: the prefix of that generation. Pure. */
-bool rset_move_is_of_older(const char *name, const char *prefix, char *older);
+/* The prefix of that older generation of the data file whose prefix this is: a new string; NULL without memory. */
+char *rset_move_older_prefix(const char *prefix, uint64_t generation);
 
 /* The file of `local` is one of an older generation. All of that which lies in its directory, of whatever rank, may leave it: each is made
  * whole, and so is what rests on it; but that under the file's name where it `stays`. Nothing is done where the file is no older
@@ -61,8 +60,10 @@ rset_status rset_move_free_older(const rset_local *local, bool stays, rset_err *
 typedef struct rset_move_renamed {
     char from[NAME_MAX + 1], to[NAME_MAX + 1];
     char prefix[NAME_MAX + 1]; /* of the names file that lists `to`; "": none does */
-    int  order;                /* those of one order are synced together */
-    bool noted;                /* there was no such names file: there is one now */
+    uint64_t
+         older; /* the older generation that is listed there by its number instead; 0: none is */
+    int  order; /* those of one order are synced together */
+    bool noted; /* there was no such names file: there is one now */
 } rset_move_renamed;
 
 /* What became of the names file of `from`. */
@@ -114,10 +115,11 @@ void rset_move_room_free(rset_move_room *room);
 
 /* One file that has come, under a temporary name. */
 typedef struct rset_move_file {
-    char name[NAME_MAX + 1];
-    char temp[NAME_MAX + 1]; /* "": it has its name */
-    char was[NAME_MAX + 1];  /* what had that name before is called so; "": nothing had */
-    bool noted;              /* as in rset_move_renamed */
+    char     name[NAME_MAX + 1];
+    char     temp[NAME_MAX + 1]; /* "": it has its name */
+    char     was[NAME_MAX + 1];  /* what had that name before is called so; "": nothing had */
+    uint64_t older;              /* as in rset_move_head */
+    bool     noted;              /* as in rset_move_renamed */
 } rset_move_file;
 
 /* What a rank gives, and what it takes. */
@@ -166,6 +168,7 @@ typedef struct rset_move_head {
     uint64_t        failed; /* the end: not all could be read */
     uint64_t        stays;  /* the end: they stay with the giver, too */
     uint64_t        size, mark;
+    uint64_t        older; /* the older generation that it is of, or that it protects; 0: none */
     rset_file_attrs attrs;
 } rset_move_head;
 

@@ -59,25 +59,14 @@ rset_move_look_at_older(rset_dir *dir, const char *prefix, int rank, rset_move_o
     return st;
 }
 
-bool
-rset_move_is_of_older(const char *name, const char *prefix, char *older)
+char *
+rset_move_older_prefix(const char *prefix, uint64_t generation)
 {
-    rset_name            parsed;
-    uint64_t             generation;
-    const rset_name_kind kind = rset_name_classify(name, prefix, &parsed, &generation);
-    char                *data;
+    char *data = rset_name_of(RSET_NAME_DATA, prefix, generation);
+    char *older = data != NULL ? rset_join_names(data, ".") : NULL;
 
-    if (rset_name_role_of(kind) != RSET_ROLE_OLDER)
-        return rset_name_is_beside_older(name, prefix, older);
-    data = rset_name_of(RSET_NAME_KEPT, prefix, generation);
-    if (data == NULL || strlen(data) >= NAME_MAX) {
-        free(data);
-        return false;
-    }
-    memcpy(older, data, strlen(data));
-    memcpy(older + strlen(data), ".", 2);
     free(data);
-    return true;
+    return older;
 }
 
 /* ---- one of them is opened ---- */

@@ -173,32 +173,44 @@ find_units(removal *v)
     if (st == RSET_OK && rset_dir_list(v->dir, add_name, v, v->err) != RSET_OK)
         st = v->err->status;
     for (size_t i = 0; st == RSET_OK && !is_older && i < v->names.n; i++)
-        if (rset_move_is_of_older(v->names.at[i], v->prefix, prefix) && !has_unit(v, prefix))
+        if (rset_name_is_beside_older(v->names.at[i], v->prefix, prefix) && !has_unit(v, prefix))
             st = v->home ? add_own(v, prefix) : add_strange(v, prefix);
     return st == RSET_OK ? v->err->status : st;
 }
 
 /* ---- what is renamed ---- */
 
-/* Temporary names are never used again, and what says that it is another rank's stays; so does what was put aside. */
+/* Is that generation one that is kept, whosever it is? */
+static bool
+is_kept(const removal *v, uint64_t generation)
+{
+    char *older = rset_move_older_prefix(v->prefix, generation);
+    bool  is = false;
+
+    for (size_t i = 0; older != NULL && !is && i < v->names.n; i++)
+        is = strncmp(v->names.at[i], older, strlen(older)) == 0;
+    free(older);
+    return is;
+}
+
+/* Temporary names are never used again, and what says that it is another rank's stays; so does what was put aside, and what is of an
+ * older generation. */
 static order
-order_of(const unit *u, const char *name, const char *prefix)
+order_of(const removal *v, const unit *u, const char *name, const char *prefix)
 {
     rset_name parsed;
-    uint64_t  generation;
+    uint64_t  generation = 0;
 
     switch (rset_name_classify(name, prefix, &parsed, &generation)) {
     case RSET_NAME_PLAIN:
     case RSET_NAME_VOID:
     case RSET_NAME_REDO: return parsed.rank == u->rank ? REDUNDANCY : STAYS;
     case RSET_NAME_DESC:
-    case RSET_NAME_NEW:
-    case RSET_NAME_DELTA: return parsed.rank == u->rank ? BESIDE : STAYS;
+    case RSET_NAME_NEW: return parsed.rank == u->rank ? BESIDE : STAYS;
     case RSET_NAME_SHADOW:
-    case RSET_NAME_OLD:
+    case RSET_NAME_BEGUN: return u->content ? BESIDE : STAYS;
     case RSET_NAME_UNDO:
-    case RSET_NAME_NEXT:
-    case RSET_NAME_HALF: return u->content ? BESIDE : STAYS;
+    case RSET_NAME_DATA: return u->content && !is_kept(v, generation) ? BESIDE : STAYS;
     default: return STAYS;
     }
 }
@@ -210,7 +222,7 @@ leads_back_to(const removal *v, const unit *u, const char *name)
     rset_name parsed;
     uint64_t  generation = 0;
 
-    return rset_name_classify(name, v->prefix, &parsed, &generation) == RSET_NAME_BACK &&
+    return rset_name_classify(name, v->prefix, &parsed, &generation) == RSET_NAME_UNDO &&
            generation == rset_name_kept(u->from);
 }
 
@@ -234,6 +246,8 @@ plan_one(removal *v, const unit *u, const char *name, order number)
         m = snprintf(one->prefix, sizeof one->prefix, "%s.", u->to);
     else if (older)
         m = snprintf(one->prefix, sizeof one->prefix, "%.*s.", (int)to, u->to);
+    if (number == DATA)
+        one->older = rset_name_kept(u->from);
     if (n < 0 || n >= (int)sizeof one->to || m < 0 || m >= (int)sizeof one->prefix)
         return rset_fail(v->err, RSET_IO,
                          "%s/%s: is another rank's, and its name is too long for it to be put out "
@@ -259,7 +273,8 @@ plan_unit(removal *v, const unit *u, order wanted)
         st = plan_one(v, u, u->from, DATA);
     for (size_t i = 0; st == RSET_OK && i < v->names.n; i++) {
         const char *name = v->names.at[i];
-        const order is = u->content && leads_back_to(v, u, name) ? DATA : order_of(u, name, prefix);
+        const order is =
+            u->content && leads_back_to(v, u, name) ? DATA : order_of(v, u, name, prefix);
 
         if (is == wanted)
             st = plan_one(v, u, name, wanted);
@@ -301,6 +316,15 @@ rset_move_note(rset_dir *dir, const char *prefix, const char *name, bool *made_o
     return rset_names_note(dir, prefix, names, 1, err);
 }
 
+static rset_status
+note_one(const removal *v, rset_move_renamed *one)
+{
+    if (one->older == 0)
+        return rset_move_note(v->dir, one->prefix, one->to, &one->noted, v->err);
+    one->noted = rset_move_lacks_names(v->dir, one->prefix);
+    return rset_names_note_kept(v->dir, one->prefix, NULL, 0, one->older, v->err);
+}
+
 /* The new names are noted before they are made (N1). */
 static rset_status
 note(const removal *v)
@@ -311,7 +335,7 @@ note(const removal *v)
         rset_move_renamed *one = &v->room->at[i];
 
         if (one->prefix[0] != '\0')
-            st = rset_move_note(v->dir, one->prefix, one->to, &one->noted, v->err);
+            st = note_one(v, one);
     }
     return st;
 }

@@ -10,16 +10,20 @@ typedef struct search {
     rset_dir   *dir;
     rset_names *to;
     rset_whose  whose;
-    bool        redundancy; /* a redundancy file is among them */
-    bool        bad_list;   /* the names file says nothing */
-    bool        nomem;
+    rset_stems
+         noted; /* what the names file lists; of older generations also what is found to be one */
+    bool redundancy; /* a redundancy file is among them */
+    bool bad_list;   /* the names file says nothing */
+    bool nomem;
 } search;
 
 /* A name that was looked at: the file that it leads to. */
 typedef struct sighting {
     rset_name_kind kind;
-    rset_status    st; /* of looking at it */
-    struct stat    sb;
+    uint64_t
+        beside; /* the older generation that it protects, which is of a prefix of its own; 0: none */
+    rset_status st; /* of looking at it */
+    struct stat sb;
 } sighting;
 
 /* ---- collecting ---- */
@@ -51,14 +55,9 @@ collect(const char *name, void *arg)
 static bool
 collect_all_of(const char *name, void *arg)
 {
-    search  *s = arg;
-    uint64_t generation;
-    bool     fixed;
-    char    *stem;
-
-    if (rset_older_of(name, s->to->prefix, &generation))
-        return rset_older_names(generation, s->to->prefix, collect, s);
-    stem = rset_stem_of(name, s->to->prefix, &fixed);
+    search *s = arg;
+    bool    fixed;
+    char   *stem = rset_stem_of(name, s->to->prefix, &fixed);
 
     if (stem != NULL)
         (void)rset_stem_names(stem, s->to->prefix, collect, s);
@@ -97,7 +96,7 @@ settle_whose(search *s, const sighting *seen)
     if (w->mine || w->trust.uid == w->data.st_uid)
         return;
     for (size_t i = 0; i < s->to->n; i++)
-        if (seen[i].st == RSET_OK && why_not(s, &seen[i]) == NULL)
+        if (seen[i].st == RSET_OK && seen[i].beside == 0 && why_not(s, &seen[i]) == NULL)
             return;
     w->trust.uid = w->data.st_uid;
 }
@@ -128,6 +127,18 @@ look_at_list(search *s)
     free(name);
 }
 
+/* 0: the name does not lie beside an older generation. */
+static uint64_t
+beside_which(const search *s, const char *name)
+{
+    char older[NAME_MAX + 1];
+
+    if (!rset_name_is_beside_older(name, s->to->prefix, older))
+        return 0;
+    older[strlen(older) - 1] = '\0'; /* the dot */
+    return rset_name_kept(older);
+}
+
 /* Drops names of files that are gone, and those that are not ours or that of the names file. */
 static void
 look_at_all(search *s, sighting *seen)
@@ -139,8 +150,9 @@ look_at_all(search *s, sighting *seen)
         sighting *at = &seen[kept];
 
         at->st = rset_dir_stat(s->dir, to->at[i], &at->sb, NULL);
-        at->kind = at->st != RSET_ABSENT ? kind_of(s, to->at[i]) : RSET_NAME_OTHER;
-        if (at->kind == RSET_NAME_OTHER || at->kind == RSET_NAME_LIST)
+        at->kind = at->st != RSET_ABSENT ? kind_of(s, to->at[i]) : RSET_NAME_LIST;
+        at->beside = at->kind == RSET_NAME_OTHER ? beside_which(s, to->at[i]) : 0;
+        if (at->kind == RSET_NAME_LIST || (at->kind == RSET_NAME_OTHER && at->beside == 0))
             free(to->at[i]);
         else
             to->at[kept++] = to->at[i];
@@ -148,7 +160,16 @@ look_at_all(search *s, sighting *seen)
     to->n = kept;
 }
 
-/* Drops those that do not count. */
+/* Generations of which there is something that protects them as older ones. Ascending names: the newest first. */
+static void
+note_older(search *s, const sighting *seen)
+{
+    for (size_t i = s->to->n; i > 0 && !s->nomem; i--)
+        if (seen[i - 1].beside != 0 && why_not(s, &seen[i - 1]) == NULL)
+            s->nomem = !rset_older_add(&s->noted, (rset_older){.generation = seen[i - 1].beside});
+}
+
+/* Drops those that do not count, and those of other prefixes. */
 static void
 drop_foreign(search *s, const sighting *seen)
 {
@@ -158,6 +179,10 @@ drop_foreign(search *s, const sighting *seen)
     for (size_t i = 0; i < to->n; i++) {
         const char *why = why_not(s, &seen[i]);
 
+        if (seen[i].beside != 0) {
+            free(to->at[i]);
+            continue;
+        }
         if (why != NULL &&
             (S_ISREG(seen[i].sb.st_mode) || !rset_trusts(&s->whose.trust, &seen[i].sb)))
             note_foreign(&to->foreign, to->at[i], &seen[i].sb,
@@ -188,6 +213,7 @@ leave_out(search *s)
     if (seen != NULL) {
         look_at_all(s, seen);
         settle_whose(s, seen);
+        note_older(s, seen);
         drop_foreign(s, seen);
     }
     free(seen);
@@ -208,13 +234,14 @@ outcome(const search *s, rset_status st, rset_err *err)
 
 /* ---- by the names file, and by what is known of the directory ---- */
 
+/* The undo journal of a file that was never protected: it is made without a word in the names file. */
 static bool
 collect_fixed(search *s)
 {
-    static const char *const fixed[] = {RSET_NAME_BEGUN, RSET_NAME_JOURNAL};
+    static const rset_name_kind fixed[] = {RSET_NAME_BEGUN, RSET_NAME_UNDO};
 
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed && !s->nomem; i++) {
-        char *name = rset_join_names(s->to->prefix, fixed[i]);
+        char *name = rset_name_of(fixed[i], s->to->prefix, 0);
 
         s->nomem = name == NULL || !collect(name, s);
         free(name);
@@ -223,8 +250,10 @@ collect_fixed(search *s)
 }
 
 static rset_status
-by_stems(search *s, const rset_stems *stems, bool all, rset_err *err)
+by_stems(search *s, bool all, rset_err *err)
 {
+    const rset_stems *stems = &s->noted;
+
     for (size_t i = 0; i < stems->n && !s->nomem; i++)
         (void)rset_stem_names(stems->at[i], s->to->prefix, collect, s);
     for (size_t i = 0; all && i < stems->nolder && !s->nomem; i++)
@@ -242,8 +271,55 @@ by_directory(search *s, const struct timespec *since, rset_err *err)
     rset_status       st = rset_dir_recall(s->dir, &what, collect_all_of, s, err);
 
     if (st == RSET_OK && !s->nomem)
-        (void)collect_fixed(s); /* they are made without a word in the names file */
+        (void)collect_fixed(s);
     leave_out(s);
+    return outcome(s, st, err);
+}
+
+/* The list of older generations is believed, as the rest of the names file is; where that is not all, those count of which there is
+ * something. */
+static void
+take_older(search *s, bool believed)
+{
+    rset_names *to = s->to;
+    bool       *there = calloc(s->noted.nolder + 1, sizeof *there);
+
+    s->nomem = s->nomem || there == NULL;
+    for (size_t i = 0; !s->nomem && !believed && i < to->n; i++) {
+        rset_name   parsed;
+        uint64_t    generation = 0;
+        rset_older *one;
+
+        if (rset_name_role_of(rset_name_classify(to->at[i], to->prefix, &parsed, &generation)) ==
+                RSET_ROLE_BEFORE &&
+            rset_older_is(&s->noted, generation, &one))
+            there[one - s->noted.older] = true;
+    }
+    to->older = s->noted.older;
+    for (size_t i = 0; !s->nomem && i < s->noted.nolder; i++)
+        if (believed || there[i])
+            to->older[to->nolder++] = to->older[i];
+    s->noted.older = NULL;
+    s->noted.nolder = 0;
+    free(there);
+}
+
+bool
+rset_names_has_older(const rset_names *list, uint64_t generation)
+{
+    rset_stems  at = {.older = list->older, .nolder = list->nolder};
+    rset_older *ignored;
+
+    return rset_older_is(&at, generation, &ignored);
+}
+
+/* By all that is known of the directory. */
+static rset_status
+by_all(search *s, const struct timespec *since, rset_err *err)
+{
+    const rset_status st = by_directory(s, since, err);
+
+    take_older(s, false);
     return outcome(s, st, err);
 }
 
@@ -254,7 +330,7 @@ without(search *s, const char *data, rset_err *err)
 {
     struct stat sb;
 
-    return by_directory(
+    return by_all(
         s, data != NULL && rset_dir_stat(s->dir, data, &sb, NULL) == RSET_OK ? &sb.st_ctim : NULL,
         err);
 }
@@ -262,10 +338,13 @@ without(search *s, const char *data, rset_err *err)
 rset_status
 rset_names_known(rset_dir *dir, const char *prefix, bool now, rset_names *out, rset_err *err)
 {
-    search s = {.dir = dir, .to = out, .whose = rset_whose_of(dir, prefix, NULL)};
+    search      s = {.dir = dir, .to = out, .whose = rset_whose_of(dir, prefix, NULL)};
+    rset_status st;
 
     *out = (rset_names){.prefix = prefix};
-    return by_directory(&s, now ? &rset_recall_now : NULL, err);
+    st = by_all(&s, now ? &rset_recall_now : NULL, err);
+    rset_stems_free(&s.noted);
+    return st;
 }
 
 rset_status
@@ -274,14 +353,12 @@ rset_names_list(rset_dir *dir, const char *prefix, rset_names *out, rset_err *er
     return rset_names_known(dir, prefix, true, out, err);
 }
 
-/* The list of older generations is believed, as the rest of the names file is: nobody has looked whether they are there. */
+/* What the names file lists is not believed any more. */
 static void
-take_older(rset_names *to, rset_stems *stems)
+forget_noted(search *s)
 {
-    to->older = stems->older;
-    to->nolder = stems->nolder;
-    stems->older = NULL;
-    stems->nolder = 0;
+    rset_stems_free(&s->noted);
+    s->redundancy = false;
 }
 
 /* `all`: looks for older generations as well; so it does where what is noted may not be all. */
@@ -289,25 +366,27 @@ static rset_status
 find(rset_dir *dir, const char *prefix, const char *data, bool all, rset_names *out, rset_err *err)
 {
     search      s = {.dir = dir, .to = out, .whose = rset_whose_of(dir, prefix, data)};
-    rset_stems  stems;
     rset_noted  noted;
-    rset_status st = rset_stems_load(dir, prefix, &stems, &noted, err);
+    rset_status st = rset_stems_load(dir, prefix, &s.noted, &noted, err);
 
     *out = (rset_names){.prefix = prefix};
     s.bad_list = noted == RSET_NOTED_BAD;
-    all = all || noted != RSET_NOTED_GOOD;
     if (st == RSET_OK && (noted == RSET_NOTED_GOOD || noted == RSET_NOTED_OLD))
-        st = by_stems(&s, &stems, all, err);
+        st = by_stems(&s, all || noted != RSET_NOTED_GOOD, err);
     out->noted = noted == RSET_NOTED_GOOD && s.redundancy;
-    if (out->noted && !all)
-        take_older(out, &stems);
-    rset_stems_free(&stems);
-    if (st != RSET_OK || out->noted)
-        return st;
-    if (noted == RSET_NOTED_NONE)
-        return without(&s, data, err);
-    /* An old one lists what was durable, and this process began after that. One that leads to nothing is not believed. */
-    return by_directory(&s, noted == RSET_NOTED_OLD ? NULL : &rset_recall_now, err);
+    if (st == RSET_OK && out->noted) {
+        take_older(&s, !all);
+        st = outcome(&s, st, err);
+    } else if (st == RSET_OK) {
+        if (noted != RSET_NOTED_OLD) /* one that leads to nothing */
+            forget_noted(&s);
+        /* An old one lists what was durable, and this process began after that. */
+        st = noted == RSET_NOTED_NONE
+                 ? without(&s, data, err)
+                 : by_all(&s, noted == RSET_NOTED_OLD ? NULL : &rset_recall_now, err);
+    }
+    rset_stems_free(&s.noted);
+    return st;
 }
 
 rset_status
@@ -325,18 +404,30 @@ rset_names_find_all(rset_dir *dir, const char *prefix, const char *data, rset_na
 
 rset_status
 rset_names_older(rset_dir *dir, const char *prefix, rset_older **list_out, size_t *n_out,
-                 bool *noted_out, rset_err *err)
+                 rset_err *err)
 {
     rset_stems  stems;
     rset_noted  noted;
+    rset_names  there;
     rset_status st = rset_stems_load(dir, prefix, &stems, &noted, err);
 
-    *noted_out = st == RSET_OK && noted == RSET_NOTED_GOOD;
-    *list_out = *noted_out ? stems.older : NULL;
-    *n_out = *noted_out ? stems.nolder : 0;
-    if (*noted_out)
+    if (st == RSET_OK && noted == RSET_NOTED_GOOD) {
+        *list_out = stems.older;
+        *n_out = stems.nolder;
         stems.older = NULL;
+        rset_stems_free(&stems);
+        return st;
+    }
     rset_stems_free(&stems);
+    *list_out = NULL;
+    *n_out = 0;
+    if (st != RSET_OK)
+        return st;
+    st = rset_names_find_all(dir, prefix, NULL, &there, err);
+    *list_out = there.older;
+    *n_out = there.nolder;
+    there.older = NULL;
+    rset_names_free(&there);
     return st;
 }
 

@@ -10,7 +10,7 @@
 
 /* Bytes that it takes to call a generation's data file. */
 enum {
-    ADDED_KEPT = sizeof ".redset..kept" - 1 + RSET_GENERATION_DIGITS, /* as for ".lost" */
+    ADDED_DATA = sizeof ".redset..data" - 1 + RSET_GENERATION_DIGITS, /* as for ".lost" */
     ADDED_NEWER = sizeof ".redset..newer" - 1 + RSET_GENERATION_DIGITS
 };
 
@@ -24,12 +24,16 @@ enum {
 static size_t
 told_prefix(const char *name, const char *bare)
 {
-    const size_t n = strlen(name), m = strlen(RSET_NAME_JOURNAL);
+    const size_t n = strlen(name), m = sizeof "redset..undo" - 1 + RSET_GENERATION_DIGITS;
+    uint64_t     ignored;
     rset_name    parsed;
 
     if (rset_format_parse_name(bare, &parsed))
         return parsed.prefix_len;
-    return n > m && strcmp(name + n - m, RSET_NAME_JOURNAL) == 0 ? n - m : 0;
+    return n > m && name[n - m - 1] == '.' &&
+                   rset_name_of_generation(name + n - m, &ignored) == RSET_NAME_UNDO
+               ? n - m
+               : 0;
 }
 
 /* Ours, but no redundancy file: what lies beside a file that changes, what a rebuild was writing, and what was put out of the
@@ -75,7 +79,7 @@ rset_name_seen(const char *name, bool *ours_out, char **prefix_out, rset_err *er
 static size_t
 recorded_length(const char *name, uint64_t *generation_out, rset_name_kind *kind_out)
 {
-    static const size_t added[] = {ADDED_KEPT, ADDED_NEWER};
+    static const size_t added[] = {ADDED_DATA, ADDED_NEWER};
     const size_t        n = strlen(name);
 
     for (size_t i = 0; i < sizeof added / sizeof *added; i++) {
@@ -83,7 +87,7 @@ recorded_length(const char *name, uint64_t *generation_out, rset_name_kind *kind
 
         *kind_out = n > added[i] && *at == '.' ? rset_name_of_generation(at + 1, generation_out)
                                                : RSET_NAME_OTHER;
-        if (*kind_out == RSET_NAME_KEPT || *kind_out == RSET_NAME_NEWER ||
+        if (*kind_out == RSET_NAME_DATA || *kind_out == RSET_NAME_NEWER ||
             *kind_out == RSET_NAME_LOST)
             return n - added[i];
     }
@@ -114,7 +118,7 @@ rset_name_kept(const char *name)
 bool
 rset_name_is_beside_older(const char *name, const char *prefix, char *older)
 {
-    const size_t n = strlen(prefix) + ADDED_KEPT; /* the prefix ends in the first byte of these */
+    const size_t n = strlen(prefix) + ADDED_DATA; /* the prefix ends in the first byte of these */
     rset_name    parsed;
     uint64_t     generation;
 
@@ -122,7 +126,7 @@ rset_name_is_beside_older(const char *name, const char *prefix, char *older)
         return false;
     memcpy(older, name, n - 1);
     older[n - 1] = '\0';
-    if (rset_name_classify(older, prefix, &parsed, &generation) != RSET_NAME_KEPT)
+    if (rset_name_classify(older, prefix, &parsed, &generation) != RSET_NAME_DATA)
         return false;
     older[n - 1] = '.';
     older[n] = '\0';
@@ -228,7 +232,7 @@ rset_displaced_parse(const char *name, char *opened, int *rank_out)
 bool
 rset_name_has_room(const char *base, int ranks, int members, bool kept)
 {
-    int added = snprintf(NULL, 0, ".%d.partner.grp_%d_of_%d.mem_%d_of_%d.redset" RSET_SUFFIX_DELTA,
+    int added = snprintf(NULL, 0, ".%d.partner.grp_%d_of_%d.mem_%d_of_%d.redset" RSET_SUFFIX_REDO,
                          ranks, ranks, ranks, members, members) +
                 (kept ? ADDED_NEWER : 0);
 

@@ -13,17 +13,14 @@
 #include <limits.h>
 
 /* Suffixes of our own temporary and marked files, after a redundancy file's name. */
-#define RSET_SUFFIX_VOID  ".void" /* protection is void: the data file was opened for change (P3) */
-#define RSET_SUFFIX_NEW   ".new"  /* written by an encode, prepared, not yet published */
-#define RSET_SUFFIX_FIX   ".fix"  /* written by a rebuild, not yet published */
-#define RSET_SUFFIX_DELTA ".delta" /* an update of the redundancy file, prepared */
-#define RSET_SUFFIX_REDO  ".redo"  /* the same, published */
+#define RSET_SUFFIX_VOID ".void" /* protection is void: the data file was opened for change (P3) */
+#define RSET_SUFFIX_NEW                                                                            \
+    ".new" /* written by an encode, prepared, not yet published: the whole, or an update (delta.h) */
+#define RSET_SUFFIX_FIX  ".fix"  /* written by a rebuild, not yet published */
+#define RSET_SUFFIX_REDO ".redo" /* an update of the redundancy file, published */
 
-/* Beside a data file while it changes, after the prefix. None ends in a suffix above: a data file may be called
- * "state.3", and what lies beside it is not the descriptor of rank 3's "state". */
-#define RSET_NAME_JOURNAL "redset.journal"       /* undo.h */
-#define RSET_NAME_BEGUN   "redset.journal.begun" /* before it has its name */
-#define RSET_NAME_NAMES   "redset.names"
+/* Beside a data file, after the prefix. */
+#define RSET_NAME_NAMES "redset.names"
 
 typedef enum {
     RSET_NAME_DESC,
@@ -31,27 +28,24 @@ typedef enum {
     RSET_NAME_VOID,
     RSET_NAME_NEW,
     RSET_NAME_FIX,
-    RSET_NAME_DELTA,
+    RSET_NAME_BEGUN, /* an undo journal until its head is written */
     RSET_NAME_REDO,
     RSET_NAME_SHADOW,
-    RSET_NAME_OLD,   /* the data file that was protected, where a new one has its name */
-    RSET_NAME_KEPT,  /* the data file of an older generation */
-    RSET_NAME_BACK,  /* what leads back to that from the next newer one */
+    RSET_NAME_UNDO,  /* an undo journal, which leads back to a generation */
+    RSET_NAME_DATA,  /* the data file of a generation, where a newer one has its name */
     RSET_NAME_NEWER, /* that of one that was put aside when an older one was restored */
     RSET_NAME_LOST, /* that of one that was put aside, since it could not be had, when new files were created */
     RSET_NAME_CHANGED, /* what another program had made of it, put aside when it was restored */
-    RSET_NAME_UNDO,    /* the undo journal, under its name */
-    RSET_NAME_NEXT,    /* the one that takes that name with the commit of a generation */
-    RSET_NAME_HALF,    /* the same before that */
     RSET_NAME_LIST,    /* the names file */
     RSET_NAME_OTHER
 } rset_name_kind;
 
 /* A name is of one of these generations of the data file. */
 typedef enum {
-    RSET_ROLE_OWN,   /* of that which counts, or is being written */
-    RSET_ROLE_OLDER, /* of one that is kept */
-    RSET_ROLE_ASIDE  /* of what was put aside */
+    RSET_ROLE_OWN,    /* of that which counts, or is being written */
+    RSET_ROLE_BEFORE, /* of one that can be gone back to: which it is its number tells. It is kept if it is among the older ones
+                         of the directory (rset_names.older); else it goes with the next commit */
+    RSET_ROLE_ASIDE   /* of what was put aside */
 } rset_name_role;
 
 /* Pure. */
@@ -60,8 +54,7 @@ rset_name_role rset_name_role_of(rset_name_kind kind);
 bool rset_name_is_data(rset_name_kind kind);
 
 /* What kind of file of ours is `name`, given our prefix? `parsed` is filled where it is a redundancy or descriptor file,
- * whatever its suffix (parsed->scheme NULL: a descriptor); *generation_out is that of a shadow file, a next journal, or of what else has its name
- * of a generation. */
+ * whatever its suffix (parsed->scheme NULL: a descriptor); *generation_out is that of what has its name of a generation. */
 rset_name_kind rset_name_classify(const char *name, const char *prefix, rset_name *parsed,
                                   uint64_t *generation_out);
 
@@ -90,7 +83,7 @@ uint64_t rset_name_kept(const char *name);
  * bytes: the prefix of that generation. Pure. */
 bool rset_name_is_beside_older(const char *name, const char *prefix, char *older);
 
-/* As what: RSET_NAME_KEPT, RSET_NAME_NEWER or RSET_NAME_LOST; RSET_NAME_OTHER: it is no such name. Pure. */
+/* As what: RSET_NAME_DATA, RSET_NAME_NEWER or RSET_NAME_LOST; RSET_NAME_OTHER: it is no such name. Pure. */
 rset_name_kind rset_name_kept_as(const char *name);
 
 /* Is it that of one that was put aside? Pure. */
@@ -139,26 +132,30 @@ typedef struct rset_names {
     const char *prefix;
     char      **at;
     size_t      n, room;
-    rset_older *older;  /* newest first; their names are not in `at` */
-    size_t      nolder; /* 0 where `noted` is false */
-    bool noted; /* found by the names file alone; else by all that is known of the directory */
+    rset_older    *
+        older; /* generations that are kept, newest first, and perhaps one that a commit left which did not come to be */
+    size_t nolder;
+    bool   noted; /* found by the names file alone; else by all that is known of the directory */
     rset_foreign foreign;
 } rset_names;
 
 /* All names of ours that are there, of files that count: regular ones of the data file's owner, or where that is lost, or something of
  * ours is his, of this process's user, which nobody else may write. From then on `dir` opens those only. The directory is listed only where the names file does not say, or leads to no
  * redundancy file; and only once by this process, as long as nothing says that it has changed since: `data`, which is the
- * name of the data file, or NULL. Older generations that the names file lists are not looked for: they may have gone since. Names that others have put there since, without a names file, are missed where there is
+ * name of the data file, or NULL. Names of older generations that the names file lists are not looked for, and these may have gone since;
+ * without a names file those are older whose protection is there. Names that others have put there since, without a names file, are missed where there is
  * no data file either (limitations.md). RSET_IO, RSET_NOMEM; *out is to be freed in any case. */
 rset_status rset_names_find(rset_dir *dir, const char *prefix, const char *data, rset_names *out,
                             rset_err *err);
-/* rset_names_find that looks for the names of older generations, too, so that out->older is empty. It takes time in proportion to
- * their number. */
+/* rset_names_find that looks for the names of older generations, too. It takes time in proportion to their number. */
 rset_status rset_names_find_all(rset_dir *dir, const char *prefix, const char *data,
                                 rset_names *out, rset_err *err);
 /* The same by listing the directory. */
 rset_status rset_names_list(rset_dir *dir, const char *prefix, rset_names *out, rset_err *err);
 void        rset_names_free(rset_names *list);
+
+/* Is that generation among the older ones of the list? Pure. */
+bool rset_names_has_older(const rset_names *list, uint64_t generation);
 
 /* ---- of which data files ---- */
 
@@ -182,16 +179,19 @@ void        rset_prefixes_free(rset_prefixes *list);
  * list them, and they must not be made. */
 rset_status rset_names_note(rset_dir *dir, const char *prefix, const char *const *names, size_t n,
                             rset_err *err);
+/* The same of a generation that is about to be kept as well, with its names; 0: none. */
+rset_status rset_names_note_kept(rset_dir *dir, const char *prefix, const char *const *names,
+                                 size_t n, uint64_t generation, rset_err *err);
 
 /* The same for what only a crashed run leaves: the next one finds it. Nothing is written where there is no names file that
  * would have the next one not list the directory. So what is only tried changes nothing. */
 rset_status rset_names_note_temporary(rset_dir *dir, const char *prefix, const char *name,
                                       rset_err *err);
 
-/* The older generations that the names file lists, newest first: an array to be freed. *noted_out: false where none counts, and the
- * list is empty. RSET_NOMEM. */
+/* The older generations, newest first: an array to be freed. Those that the names file lists, which may have gone; where none counts,
+ * those that are there. RSET_IO, RSET_NOMEM. */
 rset_status rset_names_older(rset_dir *dir, const char *prefix, rset_older **list_out,
-                             size_t *n_out, bool *noted_out, rset_err *err);
+                             size_t *n_out, rset_err *err);
 
 /* All files of that older generation are gone: the names file, where one counts, lists it no more. Best effort: it may list more than
  * there is. */

@@ -68,10 +68,11 @@ typedef enum {
 /* Without memory: false. What is there already is not added again. */
 bool rset_stems_add(rset_stems *stems, const char *stem);
 bool rset_stems_has(const rset_stems *stems, const char *stem);
+void rset_stems_remove(rset_stems *stems, const char *stem);
 void rset_stems_free(rset_stems *stems);
 
 /* That of a name of ours, a new string; *fixed_out: it needs none, since it is always looked for. NULL: no memory, or it is
- * no name of ours, or such a one, or that of an older generation. */
+ * no name of ours, or such a one. */
 char *rset_stem_of(const char *name, const char *prefix, bool *fixed_out);
 /* Is it of a redundancy or descriptor file, and not of one that only a crashed run leaves? */
 bool rset_stem_is_lasting(const char *stem, const char *prefix);
@@ -96,10 +97,8 @@ bool rset_older_unpack(rset_stems *stems, const uint8_t *from, size_t n);
 
 /* ---- stems.c ---- */
 
-/* Is it the name of an older generation, in either form? */
-bool rset_older_of(const char *name, const char *prefix, uint64_t *generation_out);
-/* Calls visit for the names of both forms, until it returns false, which is then the result; in the order in which one is made
- * whole, so that none is missed meanwhile. */
+/* Calls visit for the names of a generation that is kept, until it returns false, which is then the result; in the order in which one
+ * is made whole, so that none is missed meanwhile. */
 bool rset_older_names(uint64_t generation, const char *prefix, bool (*visit)(const char *, void *),
                       void *arg);
 

@@ -146,6 +146,17 @@ open_names(note *w, rset_err *err)
 
 /* ---- what it says from now on ---- */
 
+/* Is it the name of an older generation, which is listed by its number? */
+static bool
+is_kept(const rset_names *there, const char *name)
+{
+    rset_name            parsed;
+    uint64_t             generation = 0;
+    const rset_name_kind kind = rset_name_classify(name, there->prefix, &parsed, &generation);
+
+    return rset_name_role_of(kind) == RSET_ROLE_BEFORE && rset_names_has_older(there, generation);
+}
+
 /* Until now nobody has noted what is there. */
 static rset_status
 add_what_is_there(note *w, rset_err *err)
@@ -154,16 +165,17 @@ add_what_is_there(note *w, rset_err *err)
     rset_status st = rset_names_known(w->dir, w->prefix, w->noted == RSET_NOTED_BAD, &there, err);
 
     for (size_t i = 0; st == RSET_OK && i < there.n; i++) {
-        uint64_t   generation;
-        bool       fixed = false;
-        const bool older = rset_older_of(there.at[i], w->prefix, &generation);
-        char      *stem = older ? NULL : rset_stem_of(there.at[i], w->prefix, &fixed);
+        bool  fixed = false;
+        char *stem =
+            is_kept(&there, there.at[i]) ? NULL : rset_stem_of(there.at[i], w->prefix, &fixed);
 
-        if (older ? !rset_older_add(&w->stems, (rset_older){.generation = generation})
-                  : !fixed && (stem == NULL || !rset_stems_add(&w->stems, stem)))
+        if (stem != NULL && !rset_stems_add(&w->stems, stem))
             st = no_memory(w, err);
         free(stem);
     }
+    for (size_t i = 0; st == RSET_OK && i < there.nolder; i++)
+        if (!rset_older_add(&w->stems, there.older[i]))
+            st = no_memory(w, err);
     rset_names_free(&there);
     return st;
 }
@@ -203,6 +215,36 @@ is_put_aside(const note *w, const char *name)
     return rset_name_role_of(kind) == RSET_ROLE_ASIDE;
 }
 
+/* What is kept is listed by its number. */
+static bool
+is_kept_or_gone(const char *name, void *arg)
+{
+    const note *w = arg;
+    rset_name   parsed;
+    uint64_t    generation;
+
+    return rset_name_role_of(rset_name_classify(name, w->prefix, &parsed, &generation)) ==
+               RSET_ROLE_BEFORE ||
+           is_gone(name, arg);
+}
+
+static rset_status
+drop_stem_of(note *w, uint64_t generation, rset_err *err)
+{
+    char *name = rset_name_of(RSET_NAME_DATA, w->prefix, generation);
+    bool  fixed;
+    char *stem = name != NULL ? rset_stem_of(name, w->prefix, &fixed) : NULL;
+
+    if (stem != NULL && rset_stems_has(&w->stems, stem) &&
+        rset_stem_names(stem, w->prefix, is_kept_or_gone, w))
+        rset_stems_remove(&w->stems, stem);
+    free(name);
+    if (stem == NULL)
+        return no_memory(w, err);
+    free(stem);
+    return RSET_OK;
+}
+
 /* Need not be durable: when the machine has been started again the directory is listed. */
 static rset_status
 add_older(note *w, uint64_t generation, rset_err *err)
@@ -212,21 +254,18 @@ add_older(note *w, uint64_t generation, rset_err *err)
     if (rset_older_is(&w->stems, generation, &there))
         return RSET_OK;
     w->changed = true;
-    return rset_older_add(&w->stems, (rset_older){.generation = generation}) ? RSET_OK
-                                                                             : no_memory(w, err);
+    return rset_older_add(&w->stems, (rset_older){.generation = generation})
+               ? drop_stem_of(w, generation, err)
+               : no_memory(w, err);
 }
 
 static rset_status
 add(note *w, const char *name, rset_err *err)
 {
     rset_status st = RSET_OK;
-    uint64_t    generation;
     bool        fixed;
-    char       *stem;
+    char       *stem = rset_stem_of(name, w->prefix, &fixed);
 
-    if (rset_older_of(name, w->prefix, &generation))
-        return add_older(w, generation, err);
-    stem = rset_stem_of(name, w->prefix, &fixed);
     if (is_put_aside(w, name))
         w->changed = w->lasting = true;
     if (!fixed && stem == NULL)
@@ -263,8 +302,9 @@ write_names(note *w, rset_err *err)
     return st;
 }
 
+/* `kept`: an older generation, 0: none. */
 static rset_status
-update(note *w, const char *const *names, size_t n, rset_err *err)
+update(note *w, const char *const *names, size_t n, uint64_t kept, rset_err *err)
 {
     rset_status st = RSET_OK;
 
@@ -272,6 +312,8 @@ update(note *w, const char *const *names, size_t n, rset_err *err)
         st = add_what_is_there(w, err);
     for (size_t i = 0; st == RSET_OK && i < n; i++)
         st = add(w, names[i], err);
+    if (st == RSET_OK && kept != 0)
+        st = add_older(w, kept, err);
     if (st != RSET_OK || (w->noted == RSET_NOTED_GOOD && !w->changed))
         return st;
     return write_names(w, err);
@@ -281,11 +323,18 @@ rset_status
 rset_names_note(rset_dir *dir, const char *prefix, const char *const *names, size_t n,
                 rset_err *err)
 {
+    return rset_names_note_kept(dir, prefix, names, n, 0, err);
+}
+
+rset_status
+rset_names_note_kept(rset_dir *dir, const char *prefix, const char *const *names, size_t n,
+                     uint64_t generation, rset_err *err)
+{
     note        w = {.dir = dir, .prefix = prefix};
     rset_status st = open_names(&w, err);
 
     if (st == RSET_OK && w.file != NULL)
-        st = update(&w, names, n, err);
+        st = update(&w, names, n, generation, err);
     if (rset_file_close(w.file, err) != RSET_OK && st == RSET_OK)
         st = err->status;
     rset_stems_free(&w.stems);

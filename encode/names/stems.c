@@ -39,13 +39,12 @@ what_is(const char *stem, const char *prefix)
     char      name[NAME_MAX + 1];
     uint64_t  generation;
     rset_name parsed;
-    int       n =
-        snprintf(name, sizeof name, "%s%s%s", prefix, stem, is_generation(stem) ? ".shadow" : "");
+    int n = snprintf(name, sizeof name, "%s%s%s", prefix, stem, is_generation(stem) ? ".data" : "");
 
     if (n < 0 || n >= (int)sizeof name || strchr(stem, '/') != NULL)
         return 0;
     switch (rset_name_classify(name, prefix, &parsed, &generation)) {
-    case RSET_NAME_SHADOW: return RSET_AFTER_GENERATION;
+    case RSET_NAME_DATA: return RSET_AFTER_GENERATION;
     case RSET_NAME_DESC: return RSET_AFTER_DESC;
     case RSET_NAME_PLAIN: return RSET_AFTER_REDUNDANCY;
     default: break;
@@ -67,15 +66,15 @@ char *
 rset_stem_of(const char *name, const char *prefix, bool *fixed_out)
 {
     const size_t   from = strlen(prefix), n = strlen(name), m = strlen(FIRST_REBUILT);
-    uint64_t       generation;
+    uint64_t       generation = 0;
     rset_name      parsed;
     rset_name_kind kind = rset_name_classify(name, prefix, &parsed, &generation);
 
-    *fixed_out = kind == RSET_NAME_UNDO || kind == RSET_NAME_HALF || kind == RSET_NAME_LIST;
+    *fixed_out = kind == RSET_NAME_LIST ||
+                 ((kind == RSET_NAME_UNDO || kind == RSET_NAME_BEGUN) && generation == 0);
     if (*fixed_out || kind == RSET_NAME_OTHER)
         return NULL;
-    if (rset_name_of_generation(name + from, &generation) != RSET_NAME_OTHER &&
-        rset_name_role_of(kind) != RSET_ROLE_OLDER)
+    if (rset_name_of_generation(name + from, &generation) != RSET_NAME_OTHER)
         return strndup(name + from, GENERATION);
     if (kind == RSET_NAME_FIX && n > m && strcmp(name + n - m, FIRST_REBUILT) == 0)
         return strndup(name + from, n - m - from);
@@ -100,8 +99,7 @@ rset_stem_names(const char *stem, const char *prefix, bool (*visit)(const char *
     const unsigned is = what_is(stem, prefix);
 
     for (const rset_name_row *row = rset_name_rows; row->kind != RSET_NAME_OTHER; row++)
-        if ((row->after & is) != 0 && row->role != RSET_ROLE_OLDER &&
-            !visit_with(stem, prefix, row->suffix, visit, arg))
+        if ((row->after & is) != 0 && !visit_with(stem, prefix, row->suffix, visit, arg))
             return false;
     return is != RSET_AFTER_DESC || visit_with(stem, prefix, FIRST_REBUILT, visit, arg);
 }
@@ -114,18 +112,9 @@ rset_older_names(uint64_t generation, const char *prefix, bool (*visit)(const ch
 
     snprintf(stem, sizeof stem, "redset.%0*" PRIx64, RSET_GENERATION_DIGITS, generation);
     for (const rset_name_row *row = rset_name_rows; row->kind != RSET_NAME_OTHER; row++)
-        if (row->role == RSET_ROLE_OLDER && !visit_with(stem, prefix, row->suffix, visit, arg))
+        if (row->role == RSET_ROLE_BEFORE && !visit_with(stem, prefix, row->suffix, visit, arg))
             return false;
     return true;
-}
-
-bool
-rset_older_of(const char *name, const char *prefix, uint64_t *generation_out)
-{
-    rset_name parsed;
-
-    return rset_name_role_of(rset_name_classify(name, prefix, &parsed, generation_out)) ==
-           RSET_ROLE_OLDER;
 }
 
 /* ---- a list of them ---- */
@@ -152,6 +141,19 @@ rset_stems_add(rset_stems *stems, const char *stem)
         return false;
     stems->n++;
     return true;
+}
+
+void
+rset_stems_remove(rset_stems *stems, const char *stem)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < stems->n; i++)
+        if (strcmp(stems->at[i], stem) == 0)
+            free(stems->at[i]);
+        else
+            stems->at[kept++] = stems->at[i];
+    stems->n = kept;
 }
 
 void

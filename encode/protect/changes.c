@@ -41,7 +41,8 @@ rset_protect_changes(const protect *p, protect_changes *c, rset_err *err)
 
     c->since = p->local.next != NULL ? &was->undo : &c->undo;
     if (was->is_void && p->local.next == NULL)
-        st = rset_undo_load(p->local.dir, p->local.prefix, &c->undo, err);
+        st = rset_undo_load(p->local.dir, p->local.prefix, rset_evidence_generation(was), &c->undo,
+                            err);
     for (size_t i = 0; st == RSET_OK && i < c->since->kept.n; i++) {
         const rset_run *run = &c->since->kept.runs[i];
         uint64_t        from = run->off;

@@ -206,7 +206,7 @@ publish(protect *p, int n)
                                    .update = p[i].update ? &p[i].over : NULL,
                                    .shadow = p[i].local.shadow != NULL,
                                    .next = p[i].local.next != NULL};
-        st = rset_protect_is_ours(&p[i], p[i].update ? p[i].delta_name : p[i].new_name);
+        st = rset_protect_is_ours(&p[i], p[i].new_name);
         if (st == RSET_OK)
             st = rset_commit_publish(&p[i].local, &commits[i], p[i].err);
     }
@@ -224,7 +224,7 @@ discard(protect *p)
     rset_err  ignored = RSET_ERR_NONE;
 
     if (p->new_name != NULL)
-        rset_dir_unlink(dir, p->update ? p->delta_name : p->new_name, NULL);
+        rset_dir_unlink(dir, p->new_name, NULL);
     if (p->new_desc_name != NULL)
         rset_dir_unlink(dir, p->new_desc_name, NULL);
     if (p->local.next != NULL && rset_journal_joined(p->local.next))
@@ -327,7 +327,6 @@ protect_free(protect *p)
     free(p->length);
     free(p->name);
     free(p->new_name);
-    free(p->delta_name);
     free(p->desc_name);
     free(p->new_desc_name);
 }

@@ -24,8 +24,7 @@ typedef struct protect {
     bool             mirror; /* the payload is the one file of a neighbour: so are its checksums */
     rset_exchange   *swap;   /* infos between this member and its neighbours */
     rset_file       *out;    /* what becomes, or updates, the redundancy file */
-    char            *name, *new_name;           /* redundancy file; what is to become it */
-    char            *delta_name;                /* or to be laid over it */
+    char            *name, *new_name; /* redundancy file; what is to become it, or laid over it */
     char            *desc_name, *new_desc_name; /* descriptor file */
     bool             update;                    /* `out` is laid over the redundancy file */
     rset_overlay     over;                      /* and this is in it */
@@ -113,7 +112,7 @@ rset_status rset_protect_rest_is_recorded(protect *p);
 
 /* Members learn each other's lengths, and so the shape of what protects them, and how much their neighbours record. Where all of them have redundancy to build on, and
  * little has changed (*tried_out, the same on all members): computes what changes in the redundancy files, and writes it complete under
- * ".delta". *done_out: this member has done so; where one of the set has not, all are to encode the whole instead. A member that
+ * ".new". *done_out: this member has done so; where one of the set has not, all are to encode the whole instead. A member that
  * fails otherwise, alone or with all, returns that. Collective over the set; the next agreement says what all have come to. */
 rset_status rset_update_set(protect *p, bool *tried_out, bool *done_out);
 

@@ -103,21 +103,19 @@ make_names(protect *p)
     p->desc_name = rset_format_desc_name(local->prefix, p->args->desc.rank);
     if (p->name == NULL || p->desc_name == NULL ||
         asprintf(&p->new_name, "%s" RSET_SUFFIX_NEW, p->name) < 0 ||
-        asprintf(&p->delta_name, "%s" RSET_SUFFIX_DELTA, p->name) < 0 ||
         asprintf(&p->new_desc_name, "%s" RSET_SUFFIX_NEW, p->desc_name) < 0)
         return rset_fail(p->err, RSET_NOMEM, "no memory to protect %s", local->prefix);
     return RSET_OK;
 }
 
-/* The name of what it may keep of the generation before; NULL: nothing, or that is not known yet. */
-static char *
-name_kept(const protect *p)
+/* The generation before, which it may keep; 0: it keeps none, or that is not known yet. */
+static uint64_t
+may_keep(const protect *p)
 {
     const rset_evidence *was = p->args->evidence;
 
-    return p->args->keep > 1 && p->local.nfiles == 1 && was != NULL && was->has_header
-               ? rset_name_of(RSET_NAME_KEPT, p->local.prefix, rset_evidence_generation(was))
-               : NULL;
+    return p->args->keep > 1 && p->local.nfiles == 1 && was != NULL ? rset_evidence_generation(was)
+                                                                    : 0;
 }
 
 /* All that this protection may make is noted before it makes any of it, once. Where there is no room for that, it may do without the
@@ -128,21 +126,20 @@ note_names(protect *p)
     const bool after = p->local.shadow != NULL || p->local.next != NULL;
     char      *shadow =
         after ? rset_name_of(RSET_NAME_SHADOW, p->local.prefix, p->args->desc.generation) : NULL;
-    char       *kept = name_kept(p);
-    const char *names[4] = {p->name, p->desc_name, shadow}; /* with that, a next journal */
-    size_t      n = after ? 3 : 2;
-    rset_err    own = RSET_ERR_NONE;
-    rset_status st = RSET_OK;
+    const char *const names[] = {p->name, p->desc_name, shadow}; /* with that, a next journal */
+    const size_t      n = after ? 3 : 2;
+    const uint64_t    kept = may_keep(p);
+    rset_err          own = RSET_ERR_NONE;
+    rset_status       st = RSET_OK;
 
-    names[n] = kept;
     if (after && shadow == NULL)
         st = rset_fail(p->err, RSET_NOMEM, "no memory to protect %s", p->local.prefix);
-    if (st == RSET_OK && kept != NULL)
-        p->noted = rset_names_note(p->local.dir, p->local.prefix, names, n + 1, &own) == RSET_OK;
+    if (st == RSET_OK && kept != 0)
+        p->noted =
+            rset_names_note_kept(p->local.dir, p->local.prefix, names, n, kept, &own) == RSET_OK;
     if (st == RSET_OK && !p->noted)
         st = rset_names_note(p->local.dir, p->local.prefix, names, n, p->err);
     free(shadow);
-    free(kept);
     return st;
 }
 

@@ -277,7 +277,7 @@ start_delta(update *u)
 
     p->over = (rset_overlay){.generation = p->args->desc.generation,
                              .size = u->was->payload_at + u->was->header.payload.size};
-    st = rset_file_create(p->local.dir, p->delta_name, &p->access, &p->out, p->err);
+    st = rset_file_create(p->local.dir, p->new_name, &p->access, &p->out, p->err);
     return st == RSET_OK ? rset_delta_begin(p->out, &p->over, p->err) : st;
 }
 
@@ -448,7 +448,7 @@ rset_update_undo(protect *p)
     p->unkept = RSET_ERR_NONE;
     rset_file_close(p->out, NULL);
     p->out = NULL;
-    rset_dir_unlink(p->local.dir, p->delta_name, NULL);
+    rset_dir_unlink(p->local.dir, p->new_name, NULL);
     if (begun) /* a complete one could come back, and count, once others are ready with the whole */
         st = rset_dir_sync(p->local.dir, p->err);
     rset_overlay_free(&p->over);

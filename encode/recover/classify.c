@@ -138,7 +138,9 @@ facts_of(const rset_evidence *ev, const rset_standing *standing, const rset_look
     facts |= state == RSET_STATE_CLOSED && looked->there && looked->size != undo->head.closed
                  ? RSET_FACT_DAMAGED
                  : 0;
-    facts |= changed && undo->there && undo->head.flags == 0 ? RSET_FACT_IN_PLACE : 0;
+    facts |= changed && undo->there && (undo->head.flags & ~(unsigned)RSET_UNDO_NEXT) == 0
+                 ? RSET_FACT_IN_PLACE
+                 : 0;
     facts |= standing->prepared != 0 && ev->next == standing->prepared ? RSET_FACT_PREPARED : 0;
     facts |= standing->prepared != 0 && ev->next == standing->prepared &&
                      ev->next_siblings == RSET_SIBLINGS_MISSING

@@ -9,7 +9,7 @@
 bool
 rset_generation_is_open(const rset_local *local, uint64_t generation)
 {
-    char      *name = rset_name_of(RSET_NAME_KEPT, local->prefix, generation);
+    char      *name = rset_name_of(RSET_NAME_DATA, local->prefix, generation);
     rset_file *file = NULL;
     const bool is =
         name != NULL && rset_file_hold(local->dir, name, true, &file, NULL) == RSET_BUSY;

@@ -27,7 +27,7 @@ typedef struct older {
 static rset_status
 open_older(const rset_local *local, uint64_t generation, older *o, rset_err *err)
 {
-    o->name = rset_name_of(RSET_NAME_KEPT, local->prefix, generation);
+    o->name = rset_name_of(RSET_NAME_DATA, local->prefix, generation);
     if (o->name != NULL)
         o->prefix = rset_join_names(o->name, ".");
     if (o->prefix == NULL || asprintf(&o->path, "%s/%s", rset_dir_path(local->dir), o->name) < 0) {
@@ -85,7 +85,7 @@ static rset_status
 take_back(const rset_local *local, const rset_own_generation *next, rset_space *counted,
           rset_own_generation *out, rset_err *err)
 {
-    char       *name = rset_name_of(RSET_NAME_BACK, local->prefix, out->generation);
+    char       *name = rset_name_of(RSET_NAME_UNDO, local->prefix, out->generation);
     rset_status st = name != NULL ? RSET_OK : no_memory(local, err);
 
     if (st == RSET_OK)

@@ -115,7 +115,7 @@ look(rset_recovery *r)
         .evidence = r->evidence,
         .verified = r->mine.state == RSET_STATE_CURRENT ? &r->verified : NULL,
         .generation = rset_generation_of_code(r->standing.counts),
-        .changed = rset_state_has_changed(r->mine.state) || r->evidence->undo.next != 0,
+        .changed = rset_state_has_changed(r->mine.state) || rset_undo_is_next(&r->evidence->undo),
         .writable = true,
         .content = r->content == RSET_CONTENT_ALL ? RSET_CONTENT_ALL : RSET_CONTENT_DATA,
         .by_path = !r->hosted, /* else stand_in.c has seen to that */

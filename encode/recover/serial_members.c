@@ -10,7 +10,7 @@ has_changed(const rset_evidence *ev, const rset_standing *standing, bool there)
     const rset_looked looked = {.there = there};
     const rset_report r = rset_classify(ev, standing, &looked);
 
-    return rset_state_has_changed(r.state) || ev->undo.next != 0;
+    return rset_state_has_changed(r.state) || rset_undo_is_next(&ev->undo);
 }
 
 /* What was found decides whether anything is written: v->decision, by which all members then do the same. */

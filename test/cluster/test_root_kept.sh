@@ -15,7 +15,7 @@ older() {
     local want=$1 k n expected
     shift
     for k in 0 1 2 3; do
-        n=$(find "$(cluster_storage "$k")" -name 'meta.h5.redset.*.kept' -o -name 'meta.h5.redset.*.back' | wc -l)
+        n=$(find "$(cluster_storage "$k")" -name 'meta.h5.redset.*.data' -o -name 'meta.h5.redset.*.undo' | wc -l)
         expected=0
         [[ " $* " != *" $k "* ]] || expected=$want
         [ "$n" = "$expected" ] || { echo "node $k keeps $n"; return 1; }
@@ -63,7 +63,7 @@ in_place() {
     cluster_put_back
     cluster_lose_node 1
     check 'the replica is lost: both' all roots 'keep=3 generation=-2' 1 see , roots 'keep=3 generation=-1' 2 see
-    flip "$(find "$(cluster_storage 2)" -name 'meta.h5.redset.*.kept' | sort | head -n 1)" 5000
+    flip "$(find "$(cluster_storage 2)" -name 'meta.h5.redset.*.data' | sort | head -n 1)" 5000
     check 'damaged on one node: mended from another one' says 'copied from node' roots 'keep=3 generation=-2' 1 see
 }
 meta() { echo "$(cluster_storage "$1")/meta.h5"; }
@@ -88,7 +88,7 @@ fall_back() {
     check 'what it was before is kept' roots 'keep=2 generation=-1' 1 see
     check 'and next time there is nothing to say' not says 'not the newest' roots 'keep=2 fallback=yes' 3 see
     cluster_put_back
-    find "$CLUSTER_DIR/nodes" -name 'meta.h5.redset.*.kept*' -delete
+    find "$CLUSTER_DIR/nodes" -name 'meta.h5.redset.*.data*' -delete
     check 'no older one is kept: refused, and none is named' all gives 3 roots 'keep=2 fallback=yes' 1 see , not says 'is kept' gives 3 roots '' 1 see
     start
     check 'written, and an outdated replica is left' all roots '' 1 meta data , dies roots '' 2 meta killed , flip "$(meta 0)" 5000
@@ -105,8 +105,8 @@ by_number() { local n; n=$(number) && says "more than one generation has the num
 # the oldest of them
 in_full() {
     local kept
-    kept=$(find "$(cluster_storage 0)" -name 'meta.h5.redset.*.kept' | sort | head -n 1)
-    kept=${kept%.kept}
+    kept=$(find "$(cluster_storage 0)" -name 'meta.h5.redset.*.data' | sort | head -n 1)
+    kept=${kept%.data}
     roots "keep=3 generation=${kept##*.}" 1 see
 }
 tool() {

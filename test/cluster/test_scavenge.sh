@@ -75,7 +75,7 @@ halfway() { # a job died in a commit that one rank has published, and that rank'
     for k in 0 1 2 3 4 5 6 7; do
         from=$CLUSTER_DIR/kept/node$((k / 2)) to=$CLUSTER_DIR/nodes/node$((k / 2))
         for file in "$from/data_$k.h5".*redset; do cp -a "$file" "$to/$(basename "$file")$([ $k = 2 ] || echo .new)"; done
-        cp -a "$from/data_$k.h5" "$to/data_$k.h5.redset.$generation.shadow"
+        cp -a "$from/data_$k.h5" "$to/data_$k.h5.redset.$generation.new"
     done
     cluster_lose_node 3 && brings 0 && are 0 1 2 3 4 5 6 7 && index 'all(o["generation"] == 2 for o in f.values()) and f["data_6.h5"]["how"] == "rebuilt"'
 }

@@ -143,7 +143,7 @@ halfway() {
         for file in "$from"/*redset; do
             cp -a "$file" "$(cluster_storage $k)/$(basename "$file")$([ $k = 2 ] || echo .new)" || return 1
         done
-        cp -a "$from/data_$k.h5" "$(cluster_storage $k)/data_$k.h5.redset.$generation.shadow" || return 1
+        cp -a "$from/data_$k.h5" "$(cluster_storage $k)/data_$k.h5.redset.$generation.new" || return 1
     done
     gives 1 status "$CLUSTER_LOCAL" && says 'it will be finished' || return 1
     gives 0 rebuild --dry-run "$CLUSTER_LOCAL" && says 'node3:[^ ]*/data_3.h5: commit would be finished' || return 1

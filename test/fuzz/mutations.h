@@ -30,7 +30,7 @@ enum {
     MUTATE_JOURNAL =
         0xf0, /* name u8: undo journal, half of one, next journal of the old and of the new generation, what leads back
                               to the old one; state u8; flags u8; generation; the file's size in a version; entries */
-    MUTATE_UPDATE, /* name u8: .delta, .redo; generation; version of the redundancy file; u8: bit 0 complete, 1 has all of the
+    MUTATE_UPDATE, /* name u8: .new, .redo; generation; version of the redundancy file; u8: bit 0 complete, 1 has all of the
                       header, 2 all of the payload; entries */
     MUTATE_LIST /* u8: bit 0 after another boot, 1 and 2 lists files of the old and of the new generation; files that are listed
                       u16, bits in order of names */

@@ -68,17 +68,16 @@ seal(mutations_work *w, memfs_file *f)
     case RSET_NAME_PLAIN:
     case RSET_NAME_VOID:
     case RSET_NAME_NEW:
-    case RSET_NAME_FIX: seal_container(w, f); break;
-    case RSET_NAME_DELTA:
+    case RSET_NAME_FIX:
+        if (!(mended = forge_mend_update(f)))
+            seal_container(w, f);
+        break;
     case RSET_NAME_REDO: mended = forge_mend_update(f); break;
-    case RSET_NAME_UNDO:
-    case RSET_NAME_NEXT:
-    case RSET_NAME_HALF:
-    case RSET_NAME_BACK: mended = forge_mend_journal(f); break;
+    case RSET_NAME_BEGUN:
+    case RSET_NAME_UNDO: mended = forge_mend_journal(f); break;
     case RSET_NAME_LIST: mended = forge_mend_list(f); break;
     case RSET_NAME_SHADOW:
-    case RSET_NAME_OLD:
-    case RSET_NAME_KEPT:
+    case RSET_NAME_DATA:
     case RSET_NAME_NEWER:
     case RSET_NAME_LOST:
     case RSET_NAME_CHANGED:

@@ -97,12 +97,11 @@ new_file(mutations_work *w, size_t dir, char *name, mutations_trust trust)
 static char *
 journal_name(const mutations_work *w, const char *prefix, size_t which)
 {
-    switch (which % 5) {
-    case 0: return rset_join_names(prefix, RSET_NAME_JOURNAL);
-    case 1: return rset_join_names(prefix, RSET_NAME_BEGUN);
-    case 2: return rset_name_of(RSET_NAME_NEXT, prefix, generation_of(w, false));
-    case 3: return rset_name_of(RSET_NAME_NEXT, prefix, generation_of(w, true));
-    default: return rset_name_of(RSET_NAME_BACK, prefix, generation_of(w, false));
+    switch (which % 4) {
+    case 0: return rset_name_of(RSET_NAME_UNDO, prefix, 0);
+    case 1: return rset_name_of(RSET_NAME_BEGUN, prefix, generation_of(w, false));
+    case 2: return rset_name_of(RSET_NAME_UNDO, prefix, generation_of(w, true));
+    default: return rset_name_of(RSET_NAME_UNDO, prefix, generation_of(w, false));
     }
 }
 
@@ -175,7 +174,7 @@ mutations_update(mutations_work *w)
             (forge_entry){head_of(from), from->size - head_of(from), from->data + head_of(from)};
     n = take_entries(w, of, entries, n);
     f = new_file(w, dir,
-                 rset_join_names(from->name, which % 2 != 0 ? RSET_SUFFIX_REDO : RSET_SUFFIX_DELTA),
+                 rset_join_names(from->name, which % 2 != 0 ? RSET_SUFFIX_REDO : RSET_SUFFIX_NEW),
                  MUTATIONS_TOLD);
     if (f != NULL)
         forge_update(f, generation, from->size, entries, n, (parts & 1) != 0);

@@ -26,10 +26,10 @@ SECRET, ROOTS = b"for alice alone", b"for root alone"
 GENERATION = "%016x" % (1 << 40 | 77)
 
 SET = "a_1.h5.1.xor.grp_1_of_1.mem_2_of_3.redset"
-NAMES = [SET] + [SET + s for s in (".void", ".new", ".fix", ".delta", ".redo")] + \
+NAMES = [SET] + [SET + s for s in (".void", ".new", ".fix", ".redo")] + \
     ["a_1.h5.1.redset", "a_1.h5.1.redset.new", "a_1.h5.1.redset.fix", "a_1.h5.1.redset.0.fix"] + \
-    ["a_1.h5.redset." + s for s in ("journal", "journal.begun", "names")] + \
-    ["a_1.h5.redset.%s%s" % (GENERATION, s) for s in (".shadow", ".aside", ".journal", ".journal.begun", "", ".back", ".newer", ".lost", ".changed")] + \
+    ["a_1.h5.redset." + s for s in ("0000000000000000.undo", "0000000000000000.fix", "names")] + \
+    ["a_1.h5.redset.%s%s" % (GENERATION, s) for s in (".new", ".data", ".undo", ".fix", "", ".newer", ".lost", ".changed")] + \
     ["a_1.h5.redset.0.displaced"]
 
 

@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -73,6 +74,18 @@ path_of(const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(path, PATH_SIZE, fmt, args);
     va_end(args);
+    return path;
+}
+
+const char *
+journal_in(const char *dir, const char *prefix)
+{
+    const char *path = path_of("%s/%sredset.%016x.undo", dir, prefix, 0);
+    glob_t      found;
+
+    if (glob(path_of("%s/%sredset.????????????????.undo", dir, prefix), 0, NULL, &found) == 0)
+        path = path_of("%s", found.gl_pathv[found.gl_pathc - 1]); /* in ascending order */
+    globfree(&found);
     return path;
 }
 

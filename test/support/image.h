@@ -30,6 +30,9 @@ void remove_tree(const char *dir);
 /* The path made of printf's arguments, in a buffer of the calling thread that is used again after 16 calls. */
 const char *path_of(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* The newest undo journal of the data file with that prefix in `dir`; where there is none, the name that a first one has. As path_of. */
+const char *journal_in(const char *dir, const char *prefix);
+
 image image_take(const char *dir);
 void  image_free(image *img);
 /* Writes the files below `under` (NULL: all), with mode, times and mark, making directories. */

@@ -30,6 +30,8 @@ refuse_to_decide(int from_dir, const char *from, int to_dir, const char *to)
     return rset_sys_posix.renameat(from_dir, from, to_dir, to);
 }
 
+#define BESIDE ".redset" RSET_SUFFIX_NEW /* else it is a data file */
+
 static unsigned publishing; /* these ranks do */
 
 static int
@@ -37,8 +39,9 @@ refuse_to_publish(int from_dir, const char *from, int to_dir, const char *to)
 {
     const int rank = atoi(from + strcspn(from, "0123456789"));
 
-    if ((ends_in(from, ".shadow") && !ends_in(to, ".shadow")) ||
-        ((publishing >> rank & 1) == 0 && ends_in(from, RSET_SUFFIX_NEW))) {
+    if ((ends_in(from, RSET_SUFFIX_NEW) && !ends_in(from, BESIDE) &&
+         !ends_in(to, RSET_SUFFIX_NEW)) ||
+        ((publishing >> rank & 1) == 0 && ends_in(from, BESIDE))) {
         errno = EIO;
         return -1;
     }
@@ -62,7 +65,7 @@ job_die_decided(job *j, unsigned decided)
 {
     protect_refusing(j, refuse_to_decide);
     for (int r = 0; r < j->n; r++) {
-        const char *name = job_redundancy(j, r), *delta = path_of("%s" RSET_SUFFIX_DELTA, name);
+        const char *name = job_redundancy(j, r), *delta = path_of("%s" RSET_SUFFIX_NEW, name);
 
         if ((decided >> r & 1) != 0)
             assert_int_equal(rename(delta, path_of("%s" RSET_SUFFIX_REDO, name)), 0);

@@ -221,7 +221,7 @@ open_generation(life *w, int n, job *out, unsigned come)
         free(k->names[0]);
         free(k->prefix);
         k->names[0] = n != w->commits - 1
-                          ? rset_name_of(RSET_NAME_KEPT, w->job.ranks[r].prefix, w->generation[n])
+                          ? rset_name_of(RSET_NAME_DATA, w->job.ranks[r].prefix, w->generation[n])
                           : strdup(w->job.ranks[r].names[0]);
         assert_non_null(k->names[0]);
         assert_true(asprintf(&k->prefix, "%s.", k->names[0]) > 0);
@@ -290,8 +290,8 @@ bool
 lives_is_kept(const life *w, int r, int n)
 {
     const job_rank *k = &w->job.ranks[r];
-    char           *whole = rset_name_of(RSET_NAME_KEPT, k->prefix, w->generation[n]);
-    char           *back = rset_name_of(RSET_NAME_BACK, k->prefix, w->generation[n]);
+    char           *whole = rset_name_of(RSET_NAME_DATA, k->prefix, w->generation[n]);
+    char           *back = rset_name_of(RSET_NAME_UNDO, k->prefix, w->generation[n]);
     const bool      is =
         exists(path_of("%s/%s", k->dir, whole)) || exists(path_of("%s/%s", k->dir, back));
 

@@ -141,7 +141,7 @@ lives_settle(job *j, int r, rset_local *local, rset_status st)
     if (w->hold == LIVES_OPEN) {
         go_on(w, r, local);
     } else if (h->next != NULL) {
-        check(w, r, rset_journal_succeed(h->next, local->prefix, local->names[0], &err), &err);
+        check(w, r, rset_journal_succeed(h->next, local->names[0], &err), &err);
         rset_journal_leave(h->journal);
         h->journal = h->next;
         h->next = NULL;

@@ -103,6 +103,12 @@ beside_of(const twice *w, int r, const char *name)
 }
 
 const char *
+journal_of(const twice *w, int r)
+{
+    return journal_in(w->job.ranks[r].dir, w->job.ranks[r].prefix);
+}
+
+const char *
 shadow_of(const twice *w, int r)
 {
     char       *name = rset_name_of(RSET_NAME_SHADOW, w->job.ranks[r].prefix, SHADOW_GENERATION);

@@ -45,6 +45,7 @@ void update_all(const twice *w, int n, change_end end);
 const char *beside_of(const twice *w, int r, const char *name);
 /* Rank r's shadow file, as a program writes it. */
 enum { SHADOW_GENERATION = 0x5ade };
+const char *journal_of(const twice *w, int r);
 const char *shadow_of(const twice *w, int r);
 /* Rank r has written a new file as that. */
 void write_shadow(const twice *w, int r, size_t size);

@@ -104,7 +104,7 @@ change_settle_on(job *j, int rank, rset_local *local, rset_status st)
     rset_err ignored = RSET_ERR_NONE;
 
     if (c->next != NULL && st == RSET_OK)
-        (void)rset_journal_succeed(c->next, local->prefix, local->names[0], &ignored);
+        (void)rset_journal_succeed(c->next, local->names[0], &ignored);
     if (st == RSET_OK)
         rset_journal_leave(c->next);
     else

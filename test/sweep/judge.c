@@ -81,8 +81,7 @@ forget_orphans(const scene *s, image *img)
     for (size_t i = 0; i < img->n; i++) {
         const char *path = img->at[i].path, *end = strrchr(path, '.');
 
-        if ((strcmp(end, ".shadow") == 0 || strcmp(end, ".new") == 0) &&
-            !exists(path_of("%s/%s", s->base, path))) {
+        if (strcmp(end, ".new") == 0 && !exists(path_of("%s/%s", s->base, path))) {
             free(img->at[i].path);
             free(img->at[i].data);
         } else {

@@ -38,7 +38,7 @@ older_find(rset_comm *world, job_rank *k, unsigned back, uint64_t *generation_ou
 void
 older_call(job_rank *k, uint64_t generation)
 {
-    k->names[0] = rset_name_of(RSET_NAME_KEPT, k->prefix, generation);
+    k->names[0] = rset_name_of(RSET_NAME_DATA, k->prefix, generation);
     if (k->names[0] == NULL || asprintf(&k->prefix, "%s.", k->names[0]) < 0)
         abort();
 }

@@ -93,7 +93,7 @@ look(const scene *s)
 
     for (int r = 0; r < SCENE_RANKS; r++) {
         const job_rank *k = &j->ranks[r];
-        char           *name = rset_name_of(RSET_NAME_KEPT, k->prefix, found->generation[r]);
+        char           *name = rset_name_of(RSET_NAME_DATA, k->prefix, found->generation[r]);
         const char     *path = path_of("%s/%s", k->dir, name);
         size_t          size = 0;
         uint8_t        *data = exists(path) ? read_file(path, &size) : NULL;

@@ -144,7 +144,7 @@ make_whole(const job_rank *k, uint64_t generation)
 static void
 call_by_generation(job_rank *k)
 {
-    k->other_name = rset_name_of(RSET_NAME_KEPT, k->prefix, k->desc.generation);
+    k->other_name = rset_name_of(RSET_NAME_DATA, k->prefix, k->desc.generation);
     assert_non_null(k->other_name);
     assert_true(asprintf(&k->other_prefix, "%s.", k->other_name) > 0);
 }

@@ -119,7 +119,7 @@ open_older(root_file *newest, rset_comm *world, job *j, job_rank *k)
         return;
     }
     k->err = RSET_ERR_NONE; /* what comes next has its own */
-    kept = rset_name_of(RSET_NAME_KEPT, k->prefix, all.at[1]);
+    kept = rset_name_of(RSET_NAME_DATA, k->prefix, all.at[1]);
     if (kept == NULL || (of = rset_join_names(kept, ".")) == NULL)
         st = rset_fail(&k->err, RSET_NOMEM, "no memory for a name");
     else

@@ -87,7 +87,7 @@ judge_content(const soak_trial *l, const image *before)
     sweep_tally("older generations opened");
     for (int r = 0; r < l->w.job.n; r++) {
         const job_rank *k = &l->w.job.ranks[r];
-        char           *name = rset_name_of(RSET_NAME_KEPT, k->prefix, v->generation);
+        char           *name = rset_name_of(RSET_NAME_DATA, k->prefix, v->generation);
         const char     *path = path_of("%s/%s", k->dir, name);
         soak_bytes      now = {0};
 

@@ -63,8 +63,8 @@ is_of_a_set(const char *name)
 static bool
 is_before_its_file(const char *name, bool data_is_there)
 {
-    return !data_is_there &&
-           (strstr(name, ".redset.journal") != NULL || strstr(name, ".begun") != NULL);
+    return !data_is_there && (strstr(name, "redset.0000000000000000.undo") != NULL ||
+                              strstr(name, "redset.0000000000000000.fix") != NULL);
 }
 
 static void

@@ -196,7 +196,7 @@ export HDF5_DRIVER=redset
 job() { HDF5_DRIVER_CONFIG='required=yes keep=3 timeout=60' timeout 180 "$mpiexec" -n 4 "$REDSET_BUILD_DIR/test/vfd/ranks" "$1" set 20000 "$2"; }
 kept_generations() {
     rm -rf set && mkdir set && echo notes >set/notes.txt
-    job write 1 && job write 2 && job update 3 && ls set/*.kept >"$log.kept" || return 1
+    job write 1 && job write 2 && job update 3 && ls set/*.data >"$log.kept" || return 1
     gives 0 "$tool" list set && says '3 generations' && rm -rf kept && cp -a set kept
 }
 check 'three generations are kept' kept_generations

@@ -166,9 +166,9 @@ begin one; check 'the same, and a node lost' rolled_back_and_lost
 close_unprotected() {
     local file
     begin one
-    for file in "$nodes/node1/data_1.h5".1.xor*redset; do mkdir "$file.new" "$file.delta" && touch "$file.new/x" "$file.delta/x"; done
+    for file in "$nodes/node1/data_1.h5".1.xor*redset; do mkdir "$file.new" && touch "$file.new/x"; done
     job "$bin/ranks" update "$CLUSTER_LOCAL" 20000 1:2 || true
-    rm -rf "$nodes"/node1/*.redset.new "$nodes"/node1/*.redset.delta
+    rm -rf "$nodes"/node1/*.redset.new
     keep closed
 }
 closed() { # twice: what nobody can verify is not taken for what was brought, unless it is the same
@@ -183,7 +183,7 @@ closed_by_one() {
 begin one; check 'closed by one of four: as it was protected last' closed_by_one
 no_way_back() { # the old bytes in its journal are damaged: it is rebuilt from the others
     rm -rf "$nodes/node2" && cp -a "$CLUSTER_DIR/closed/node2" "$nodes" || return 1
-    flip "$nodes/node2/data_2.h5.redset.journal" $(($(stat -c %s "$nodes/node2/data_2.h5.redset.journal") - 100))
+    flip "$(echo "$nodes"/node2/data_2.h5.redset.*.undo)" $(($(stat -c %s "$nodes"/node2/data_2.h5.redset.*.undo) - 100))
     brings 0 && are one 0 1 2 3 && index 'f["data_2.h5"]["how"] == "rebuilt"'
 }
 begin one; check 'the same, and its journal is damaged' no_way_back
@@ -195,7 +195,7 @@ half_committed() { # [PUBLISHED]: that rank has, the others have prepared
         for file in "$CLUSTER_DIR/two/node$k/data_$k.h5".*redset; do
             cp -a "$file" "$nodes/node$k/$(basename "$file")$([ "$k" = "${1:-}" ] || echo .new)"
         done
-        cp -a "$CLUSTER_DIR/two/node$k/data_$k.h5" "$nodes/node$k/data_$k.h5.redset.$generation.shadow"
+        cp -a "$CLUSTER_DIR/two/node$k/data_$k.h5" "$nodes/node$k/data_$k.h5.redset.$generation.new"
     done
 }
 committing() {
@@ -207,7 +207,7 @@ committing_and_lost() { # LOST
 }
 begin one; check 'the same, and a node lost' committing_and_lost 3
 prepared() { # by all, and published by none: that counts, and one of the new files is damaged
-    half_committed && flip "$nodes"/node2/data_2.h5.redset.*.shadow 9000 && brings 0 && are two 0 1 2 3 && index 'f["data_2.h5"]["how"] == "rebuilt"'
+    half_committed && flip "$nodes"/node2/data_2.h5.redset.*.new 9000 && brings 0 && are two 0 1 2 3 && index 'f["data_2.h5"]["how"] == "rebuilt"'
 }
 begin one; check 'died in a commit that all had prepared, and one is damaged' prepared
 half_prepared() { # the older generation counts

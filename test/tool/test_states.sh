@@ -94,7 +94,7 @@ prepare() {
     local k file
     for k in "$@"; do
         for file in "$dir/two/data_$k.h5".*redset; do cp -a "$file" "$now/$(basename "$file").new"; done
-        cp -a "$dir/two/data_$k.h5" "$now/data_$k.h5.redset.$generation.shadow"
+        cp -a "$dir/two/data_$k.h5" "$now/data_$k.h5.redset.$generation.new"
     done
 }
 # ... has published it, and its data file has not the name yet.
@@ -102,16 +102,16 @@ publish() {
     local k
     for k in "$@"; do
         cp -a "$dir/two/data_$k.h5".*redset "$now"
-        cp -a "$dir/two/data_$k.h5" "$now/data_$k.h5.redset.$generation.shadow"
+        cp -a "$dir/two/data_$k.h5" "$now/data_$k.h5.redset.$generation.new"
     done
 }
 # All ranks change and close their files, and rank 1 cannot write its redundancy.
 close_unprotected() {
     local file
     begin one
-    for file in "$now/data_1.h5".1.xor*redset; do mkdir "$file.new" "$file.delta" && touch "$file.new/x" "$file.delta/x"; done
+    for file in "$now/data_1.h5".1.xor*redset; do mkdir "$file.new" && touch "$file.new/x"; done
     job "$bin/ranks" update "$now" 20000 1:2 || true
-    rm -rf "$now"/*.redset.new "$now"/*.redset.delta
+    rm -rf "$now"/*.redset.new
     keep closed
 }
 

@@ -37,7 +37,7 @@ const char *
 replicas_name(int version)
 {
     static _Thread_local char name[256];
-    char *kept = rset_name_of(RSET_NAME_KEPT, replicas_prefix, replicas_generation(version));
+    char *kept = rset_name_of(RSET_NAME_DATA, replicas_prefix, replicas_generation(version));
 
     assert_non_null(kept);
     snprintf(name, sizeof name, "%s", version == 0 ? "meta.h5" : kept);
@@ -66,7 +66,7 @@ replicas_is_version(int node, const char *name, int version)
 bool
 replicas_keeps(int node, int version)
 {
-    char *back = rset_name_of(RSET_NAME_BACK, replicas_prefix, replicas_generation(version));
+    char *back = rset_name_of(RSET_NAME_UNDO, replicas_prefix, replicas_generation(version));
     bool  is;
 
     assert_non_null(back);

@@ -228,7 +228,7 @@ damaged_journal_is_damage(void **state)
         twice_open(&w, twice_kinds[1]);
         snprintf(w.what, sizeof w.what, "byte %zu of the journal", at);
         update(&w, 0, CHANGES, END_KILLED);
-        flip_bit(beside_of(&w, 0, RSET_NAME_JOURNAL), at);
+        flip_bit(journal_of(&w, 0), at);
         twice_assert_recovers_to(&w, &w.new);
         twice_close(&w);
     }

@@ -30,7 +30,6 @@ static struct {
     seen            at[SEEN];
     int             n, renames;
     bool            encode; /* no rename as long as any rank has something unsynced */
-    bool            noted;  /* the names of the redundancy files were noted before */
     char            why[1024];
 } watched = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -73,7 +72,7 @@ written(int fd)
 static bool
 is_names_file(const void *buf, size_t len)
 {
-    return watched.noted && len > 8 && memcmp(buf, "RSETNAM2", 8) == 0;
+    return len > 8 && memcmp(buf, "RSETNAM2", 8) == 0;
 }
 
 static ssize_t
@@ -111,7 +110,7 @@ watch_fsync(int fd)
 static bool
 is_shadow(const char *name)
 {
-    return strstr(name, ".shadow") != NULL;
+    return strstr(name, ".h5.redset.") != NULL && strstr(name, ".new") != NULL;
 }
 
 static int
@@ -157,7 +156,6 @@ watch_begin(twice *w, bool encode)
     table.renameat = watch_renameat;
     watched.n = watched.renames = 0;
     watched.encode = encode;
-    watched.noted = encode;
     watched.why[0] = '\0';
     w->job.before = arm;
     rset_sys_use(&table);

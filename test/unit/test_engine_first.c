@@ -55,7 +55,7 @@ half_written_is_not_good(twice *w, int number)
     twice_lose_node(w, 1);
     create(&w->job, 1, END_KILLED);
     if ((c & TORN) != 0)
-        assert_int_equal(truncate(near(&w->job, 1, RSET_NAME_JOURNAL), 0), 0);
+        assert_int_equal(truncate(journal_in(w->job.ranks[1].dir, w->job.ranks[1].prefix), 0), 0);
     for (int r = 0; (c & SHADOWS) != 0 && r < TWICE_RANKS; r += r == 0 ? 2 : 1)
         write_shadow(w, r, 4);
     if (w->kind.parity == 0)
@@ -72,7 +72,7 @@ half_written_twice_is_not_good(twice *w, int torn)
     twice_lose_node(w, 1);
     create(&w->job, 1, END_CLOSED);
     if (torn != 0)
-        assert_int_equal(truncate(near(&w->job, 1, RSET_NAME_JOURNAL), 0), 0);
+        assert_int_equal(truncate(journal_in(w->job.ranks[1].dir, w->job.ranks[1].prefix), 0), 0);
     if (torn != 1)
         create(&w->job, 1, END_KILLED);
     twice_assert_recovers_to(w, &w->new);
@@ -186,7 +186,7 @@ died_at_the_first_time(void **state)
             assert_non_null(
                 strstr(j.ranks[0].out.note, now == 0 ? "never protected" : "partially written"));
             for (int r = 0; r < TWICE_RANKS; r++)
-                assert_true(exists(near(&j, r, RSET_NAME_JOURNAL)));
+                assert_true(exists(journal_in(j.ranks[r].dir, j.ranks[r].prefix)));
         }
         job_free(&j);
         remove_tree(base);
@@ -250,7 +250,7 @@ nothing_put_aside_is_left(twice *w)
     change_of      c;
     char          *aside;
 
-    aside = rset_name_of(RSET_NAME_OLD, "", other);
+    aside = rset_name_of(RSET_NAME_DATA, "", other);
     assert_non_null(aside);
     note_name(w, 1, near(&w->job, 1, aside));
     write_file(near(&w->job, 1, aside), "other", 5);

@@ -21,7 +21,7 @@ rotten_journal_is_no_closed_one(twice *w, int byte)
 {
     for (int r = 0; r < TWICE_RANKS; r++)
         update(w, r, r == 1 ? 2 : CHANGES, r == 1 ? END_KILLED : END_CLOSED);
-    flip_bit(beside_of(w, 1, RSET_NAME_JOURNAL), HEAD + EACH * (size_t)byte);
+    flip_bit(journal_of(w, 1), HEAD + EACH * (size_t)byte);
     if (w->kind.parity == 0)
         twice_assert_refused(w);
     else
@@ -35,7 +35,7 @@ rotten_journal_alone_says_that_it_changed(twice *w)
 {
     update(w, 1, 2, END_KILLED);
     lose_redundancy(w, 1);
-    flip_bit(beside_of(w, 1, RSET_NAME_JOURNAL), HEAD);
+    flip_bit(journal_of(w, 1), HEAD);
     if (w->kind.parity == 0)
         twice_assert_refused(w);
     else
@@ -64,7 +64,7 @@ partially_written_is_not_what_was_written(twice *w)
 {
     update(w, 0, 2, END_KILLED);
     update(w, 1, 2, END_KILLED);
-    unlink(beside_of(w, 0, RSET_NAME_JOURNAL));
+    unlink(journal_of(w, 0));
     flip_bit(job_data(&w->job, 2), 5);
     write_file(job_data(&w->job, 3), "rewritten", 9);
     w->job.own_run = true;
@@ -78,7 +78,7 @@ partially_written_is_not_left_among_new_ones(twice *w)
     for (int r = 0; r < TWICE_RANKS; r++)
         update(w, r, r == 0 ? 2 : CHANGES, END_KILLED);
     for (int r = 1; r < TWICE_RANKS; r++)
-        unlink(beside_of(w, r, RSET_NAME_JOURNAL));
+        unlink(journal_of(w, r));
     if (w->kind.scheme == &rset_scheme_partner ||
         w->kind.scheme ==
             &rset_scheme_rs) /* the others have enough to do without an undo journal */

@@ -254,13 +254,13 @@ another_steps_file_is_left_alone(void **state)
 static void
 beside_another_file_is_not_ours(void **state)
 {
-    static const char *const names[] = {"redset.00000100000000ab.shadow",
-                                        "redset.00000100000000ab.old", RSET_NAME_JOURNAL,
-                                        RSET_NAME_BEGUN};
-    char                    *base = scratch_make();
-    rset_err                 err = RSET_ERR_NONE;
-    rset_dir                *dir;
-    rset_local               local = {.prefix = "state."};
+    static const char *const names[] = {
+        "redset.00000100000000ab.new", "redset.00000100000000ab.data",
+        "redset.00000100000000ab.undo", "redset.00000100000000ab.fix"};
+    char      *base = scratch_make();
+    rset_err   err = RSET_ERR_NONE;
+    rset_dir  *dir;
+    rset_local local = {.prefix = "state."};
 
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

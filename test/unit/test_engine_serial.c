@@ -155,7 +155,7 @@ watch_pwrite(int fd, const void *buf, size_t len, off_t off)
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     n = readlink(link, path, sizeof path - 1);
     path[n < 0 ? 0 : n] = '\0';
-    if (strstr(path, RSET_NAME_JOURNAL) != NULL)
+    if (strstr(path, ".undo") != NULL)
         __atomic_store_n(&began[atoi(strstr(path, "/node") + 5)], true, __ATOMIC_SEQ_CST);
     return rset_sys_posix.pwrite(fd, buf, len, off);
 }

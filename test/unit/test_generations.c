@@ -284,7 +284,7 @@ openat_of_what_is_only_read(int dir, const char *name, int flags, mode_t mode)
 static void
 a_reader_is_seen(void **state)
 {
-    char      *base = scratch_make(), *name = rset_name_of(RSET_NAME_KEPT, "f.", generation(3));
+    char      *base = scratch_make(), *name = rset_name_of(RSET_NAME_DATA, "f.", generation(3));
     rset_local local = {.prefix = "f."};
     rset_sys   sys = rset_sys_posix;
     int        fd;

@@ -170,7 +170,7 @@ refuse(const life *w, int n)
         rset_err      err = RSET_ERR_NONE;
         rset_local    local, older;
         rset_dir     *dir = lives_files(w, r, names, &local);
-        char         *name = rset_name_of(RSET_NAME_KEPT, local.prefix, w->generation[n]);
+        char         *name = rset_name_of(RSET_NAME_DATA, local.prefix, w->generation[n]);
         char         *prefix = rset_join_names(name, ".");
         rset_evidence ev = {0};
 
@@ -198,7 +198,7 @@ is_kept(const life *w, int n)
         const char *names[1];
         rset_local  local;
         rset_dir   *dir = lives_files(w, r, names, &local);
-        char       *name = rset_name_of(RSET_NAME_KEPT, local.prefix, w->generation[n]);
+        char       *name = rset_name_of(RSET_NAME_DATA, local.prefix, w->generation[n]);
 
         is += rset_dir_has_file(dir, name);
         free(name);
@@ -273,7 +273,7 @@ the_journal_is_not_written_again(void **state)
 
     (void)state;
     lives_begin_in_place(&w, &rset_scheme_xor, 1, 3, 1);
-    name = rset_name_of(RSET_NAME_BACK, w.job.ranks[0].prefix, w.generation[0]);
+    name = rset_name_of(RSET_NAME_UNDO, w.job.ranks[0].prefix, w.generation[0]);
     was = read_file(path_of("%s/%s", w.job.ranks[0].dir, name), &size);
     lives_leave_unprotected(&w);
     is = read_file(path_of("%s/%s", w.job.ranks[0].dir, name), &now);
@@ -343,7 +343,7 @@ the_journal_is_still_locked(void **state)
 
     (void)state;
     lives_begin_in_place(&w, &rset_scheme_xor, 1, 2, 1);
-    name = rset_name_of(RSET_NAME_BACK, w.job.ranks[0].prefix, w.generation[0]);
+    name = rset_name_of(RSET_NAME_UNDO, w.job.ranks[0].prefix, w.generation[0]);
     assert_non_null(name);
     assert_int_equal(rset_dir_open(w.job.ranks[0].dir, false, &dir, NULL), RSET_OK);
     assert_int_equal(rset_file_open_update(dir, name, &journal, NULL), RSET_OK);
@@ -409,7 +409,7 @@ what_it_rests_on_cannot_be_read(void **state)
         char *name;
 
         lives_begin_in_place(&w, &rset_scheme_xor, 1, 3, 2);
-        name = rset_name_of(RSET_NAME_BACK, w.job.ranks[1].prefix, w.generation[1]);
+        name = rset_name_of(RSET_NAME_UNDO, w.job.ranks[1].prefix, w.generation[1]);
         assert_non_null(name);
         assert_is_without(&w, back ? name : w.job.ranks[1].names[0]);
         free(name);

@@ -23,7 +23,7 @@ static bool
 is_full_for(const char *name)
 {
     if (full.left == 0 || strncmp(name, "ckpt_2.h5.", 10) != 0 ||
-        (strstr(name, ".kept") == NULL && strstr(name, ".back") == NULL))
+        (strstr(name, ".data") == NULL && strstr(name, ".undo") == NULL))
         return false;
     full.hit = full.hit || --full.left == 0;
     full.left += full.hit && full.left == 0; /* and stays so */

@@ -251,7 +251,7 @@ one_was_removed_by_hand(void **state)
     (void)state;
     lives_begin_in_place(&w, &rset_scheme_xor, 1, 5, 4);
     dir = lives_files(&w, 1, names, &local);
-    back = rset_name_of(RSET_NAME_BACK, local.prefix, w.generation[3]);
+    back = rset_name_of(RSET_NAME_UNDO, local.prefix, w.generation[3]);
     assert_int_equal(rset_dir_unlink(dir, back, &err), RSET_OK);
     for (int n = 0; n < 4; n++)
         assert_int_equal(rset_kept_is_there(&local, w.generation[n]), n != 3);

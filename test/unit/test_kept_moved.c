@@ -196,7 +196,7 @@ expect_own_older(life *w)
 {
     for (int r = 0; r < LIVES_RANKS; r++)
         for (int n = 0; n < 2; n++) {
-            char    *name = rset_name_of(RSET_NAME_KEPT, w->job.ranks[r].prefix, w->generation[n]);
+            char    *name = rset_name_of(RSET_NAME_DATA, w->job.ranks[r].prefix, w->generation[n]);
             size_t   size = 0;
             uint8_t *data;
 

@@ -71,7 +71,7 @@ read_heads(const one *f, uint8_t heads[HEADS])
 {
     rset_err   err = RSET_ERR_NONE;
     rset_file *file = NULL;
-    char      *name = rset_join_names(f->local.prefix, "redset.journal");
+    char      *name = rset_name_of(RSET_NAME_UNDO, f->local.prefix, 0);
     size_t     got = 0;
 
     memset(heads, 0, HEADS);
@@ -88,7 +88,7 @@ is_closed(const one *f)
     rset_err  err = RSET_ERR_NONE;
     bool      is;
 
-    assert_int_equal(rset_undo_load(f->local.dir, f->local.prefix, &undo, &err), RSET_OK);
+    assert_int_equal(rset_undo_load(f->local.dir, f->local.prefix, 0, &undo, &err), RSET_OK);
     assert_true(undo.there);
     is = undo.head.state == RSET_UNDO_CLOSED;
     assert_true(undo.head.label.job == (is ? label.job : 0));

@@ -389,7 +389,7 @@ only_the_first_has_a_journal(void **state)
     uint8_t         got[10];
     rset_logical    l;
 
-    write_file(in(s, "a.redset.journal"), s->bytes, 1);
+    write_file(in(s, "a.redset.0000000000000000.undo"), s->bytes, 1);
     s->local.undo = &undo;
     s->local.nfiles = 2; /* fewer than were recorded */
     assert_int_equal(rset_logical_open(&s->local, &s->info, &l, &err), RSET_OK);

@@ -39,8 +39,8 @@ static const struct form {
     const char *after;
 } forms[] = {{"f.h5.", 1, ".redset"},
              {"f.h5.", 1, ".xor.grp_1_of_1.mem_1_of_4.redset"},
-             {"f.h5.redset.", 16, ".kept"},
-             {"f.h5.redset.", 16, ".shadow"}};
+             {"f.h5.redset.", 16, ".data"},
+             {"f.h5.redset.", 16, ".new"}};
 
 static void
 plant(const char *base, const struct form *form, int number)

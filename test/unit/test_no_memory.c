@@ -249,8 +249,8 @@ verification(void **state)
 {
     scene *s = *state;
 
-    write_file(path_of("%s/a.redset.0000000000000000.old", s->base), s->bytes, sizes[0]);
-    write_file(path_of("%s/a.redset.journal", s->base), s->bytes, 1);
+    write_file(path_of("%s/a.redset.0000000000000000.data", s->base), s->bytes, sizes[0]);
+    write_file(path_of("%s/a.redset.0000000000000000.undo", s->base), s->bytes, 1);
     each_failure("verifying data", verify_data, s);
     each_failure("verifying a payload", verify_payload, s);
     each_failure("opening what was", open_old, s);

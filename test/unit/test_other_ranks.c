@@ -220,8 +220,8 @@ die_committing(world *w)
 
     job_write_data(j, reader_sizes, 6, 2);
     for (int r = 0; r < WRITERS; r++) {
-        assert_true(asprintf(&j->ranks[r].shadow, "%sredset.0000000000000001.shadow",
-                             j->ranks[r].prefix) > 0);
+        assert_true(
+            asprintf(&j->ranks[r].shadow, "%sredset.0000000000000001.new", j->ranks[r].prefix) > 0);
         assert_int_equal(
             rename(job_data(j, r), path_of("%s/%s", j->ranks[r].dir, j->ranks[r].shadow)), 0);
         image_put(&w->image, w->base, path_of("node%d/%s", r % NODES, j->ranks[r].names[0]));

@@ -243,16 +243,19 @@ static void
 changed_since(void **state)
 {
     const world *w = *state;
+    char        *name;
 
     rename_redundancy(w, "", RSET_SUFFIX_VOID);
     assert_string_equal(found_as(w), "");
     rename_redundancy(w, RSET_SUFFIX_VOID, RSET_SUFFIX_NEW);
     assert_string_equal(found_as(w), "");
     rename_redundancy(w, RSET_SUFFIX_NEW, "");
-    write_file(in_dir(w, "ckpt_0.h5." RSET_NAME_JOURNAL), "torn", 4);
+    name = rset_name_of(RSET_NAME_UNDO, "ckpt_0.h5.", w->job.ranks[0].desc.generation);
+    write_file(in_dir(w, name), "torn", 4);
     assert_string_equal(found_as(w), "");
-    unlink(in_dir(w, "ckpt_0.h5." RSET_NAME_JOURNAL));
+    unlink(in_dir(w, name));
     assert_string_equal(found_as(w), "ckpt_0.h5.");
+    free(name);
 }
 
 /* A journal, and a commit that was begun, say themselves what the file is. */
@@ -261,7 +264,7 @@ something_of_its_own(void **state)
 {
     const world *w = *state;
 
-    write_file(in_dir(w, "final.h5." RSET_NAME_JOURNAL), "torn", 4);
+    write_file(in_dir(w, "final.h5.redset.0000000000000000.undo"), "torn", 4);
     assert_string_equal(found_as(w), "");
 }
 

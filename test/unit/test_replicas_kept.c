@@ -80,7 +80,7 @@ RP4_what_is_beyond_keep_goes(void **state)
 static void
 RP4_the_same_generation_again_replaces_none(void **state)
 {
-    static const char leads_back[] = "meta.h5.redset.0000010000000001.kept.0.single.grp_1_of_1."
+    static const char leads_back[] = "meta.h5.redset.0000010000000001.data.0.single.grp_1_of_1."
                                      "mem_1_of_1.redset.redo";
 
     (void)state;

@@ -108,10 +108,10 @@ all_that_counts_arrives(void **state)
                                     .label = {.job = 1, .step = 2, .ranks = RANKS}};
     check_same(&ev);
     assert_int_equal(classify(&ev).state, RSET_STATE_CLOSED);
-    ev.undo.next = ev.next;
+    ev.undo.head.flags = RSET_UNDO_NEXT;
     check_same(&ev);
     assert_int_equal(classify(&ev).state, RSET_STATE_COMMITTING);
-    ev.undo.next = 0;
+    ev.undo.head.flags = 0;
     ev.nshadows = 1;
     ev.shadows = malloc(sizeof *ev.shadows);
     assert_non_null(ev.shadows);

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#define BEGUN "f.h5.redset.journal.begun"
+#define BEGUN "f.h5.redset.0000000000000000.fix"
 
 enum { GENERATION = 77 };
 
@@ -192,7 +192,7 @@ one_that_vanishes_is_begun_again(void **state)
     if (rset_journal_begin_first(&now.local, &ev, &j, &err) != RSET_OK)
         fail_msg("%s", err.text);
     assert_true(now.renames < 0);
-    assert_true(rset_dir_has_file(now.local.dir, "f.h5.redset.journal"));
+    assert_true(rset_dir_has_file(now.local.dir, "f.h5.redset.0000000000000000.undo"));
     rset_journal_leave(j);
     rset_evidence_free(&ev);
 }

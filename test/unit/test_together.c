@@ -104,9 +104,10 @@ end(pair *w)
 static int
 refuse_to_publish(int from_dir, const char *from, int to_dir, const char *to)
 {
-    const size_t n = strlen(from), m = strlen(RSET_SUFFIX_NEW);
+    static const char end[] = ".redset" RSET_SUFFIX_NEW;
+    const size_t      n = strlen(from), m = strlen(end);
 
-    if (n > m && strcmp(from + n - m, RSET_SUFFIX_NEW) == 0) {
+    if (n > m && strcmp(from + n - m, end) == 0) {
         errno = EIO;
         return -1;
     }
@@ -297,8 +298,8 @@ older_generations_have_one_number(void **state)
     if (job_protect(&w.first) != RSET_OK)
         fail_msg("%s", job_text(&w.first));
     for (int r = 0; r < RANKS; r++) {
-        char *a = rset_name_of(RSET_NAME_KEPT, w.first.ranks[r].prefix, was);
-        char *b = rset_name_of(RSET_NAME_KEPT, w.second.ranks[r].prefix, was);
+        char *a = rset_name_of(RSET_NAME_DATA, w.first.ranks[r].prefix, was);
+        char *b = rset_name_of(RSET_NAME_DATA, w.second.ranks[r].prefix, was);
 
         assert_true(exists(path_of("%s/%s", w.first.ranks[r].dir, a)));
         assert_true(exists(path_of("%s/%s", w.first.ranks[r].dir, b)));

@@ -48,6 +48,16 @@ put_head(scene *s, uint64_t sequence, rset_undo_state state)
     s->n = s->n > ENTRIES ? s->n : ENTRIES;
 }
 
+/* The head says that the old file was put aside as well. */
+static void
+put_aside(scene *s)
+{
+    uint8_t *at = s->bytes + PLACE;
+
+    rset_put64(at + 24, RSET_UNDO_KEPT | RSET_UNDO_ASIDE);
+    rset_put64(at + 88, rset_crc64(0, at, 88));
+}
+
 /* An entry with `real` bytes of 'a' + off. */
 static void
 put_entry(scene *s, uint64_t off, uint64_t len, size_t real)
@@ -66,8 +76,8 @@ load(scene *s)
     rset_err  err = RSET_ERR_NONE;
     rset_undo undo;
 
-    write_file(path_of("%s/f.redset.journal", s->base), s->bytes, s->n);
-    assert_int_equal(rset_undo_load(s->dir, "f.", &undo, &err), RSET_OK);
+    write_file(path_of("%s/f.redset.1234560000000001.undo", s->base), s->bytes, s->n);
+    assert_int_equal(rset_undo_load(s->dir, "f.", generation, &undo, &err), RSET_OK);
     assert_true(undo.there != undo.rotten);
     return undo;
 }
@@ -177,7 +187,8 @@ heads_are_written_as_they_are_read(void **state)
     rset_undo  undo = load(s);
 
     put_head(s, 2, RSET_UNDO_CLOSED);
-    assert_int_equal(rset_file_open_update(s->dir, "f.redset.journal", &file, &err), RSET_OK);
+    assert_int_equal(rset_file_open_update(s->dir, "f.redset.1234560000000001.undo", &file, &err),
+                     RSET_OK);
     assert_int_equal(rset_undo_write_head(file, &closed, &err), RSET_OK);
     assert_int_equal(rset_file_read(file, 0, got, sizeof got, &n, &err), RSET_OK);
     assert_memory_equal(got, s->bytes, HEAD);
@@ -282,7 +293,7 @@ another_generation_or_size_is_not_led_to(void **state)
     assert_false(rset_undo_leads_to(&undo, generation, SIZE));
     undo.head.flags = RSET_UNDO_KEPT | RSET_UNDO_FIRST; /* there was nothing to keep */
     assert_false(rset_undo_leads_to(&undo, generation, SIZE));
-    assert_int_equal(rset_undo_load(s->dir, "g.", &none, &err), RSET_OK);
+    assert_int_equal(rset_undo_load(s->dir, "g.", generation, &none, &err), RSET_OK);
     assert_false(none.there || none.rotten);
     rset_undo_free(&undo);
 }
@@ -310,7 +321,8 @@ reads_old_bytes_over_the_base(void **state)
     }
     undo = load(s);
     assert_int_equal(undo.kept.n, 4);
-    assert_int_equal(rset_file_open(s->dir, "f.redset.journal", &journal, &err), RSET_OK);
+    assert_int_equal(rset_file_open(s->dir, "f.redset.1234560000000001.undo", &journal, &err),
+                     RSET_OK);
     assert_int_equal(rset_file_open(s->dir, "f", &base, &err), RSET_OK);
     layers = (rset_layered){.top = journal, .over = &undo.kept};
     for (size_t off = 0; off < SIZE; off++)
@@ -373,7 +385,7 @@ rolls_back_in_place(void **state)
         free(got);
     }
     assert_int_equal(rset_undo_remove(s->dir, "f.", &undo, &err), RSET_OK);
-    assert_false(exists(path_of("%s/f.redset.journal", s->base)));
+    assert_false(exists(path_of("%s/f.redset.1234560000000001.undo", s->base)));
     rset_undo_free(&undo);
 }
 
@@ -386,12 +398,14 @@ gives_the_name_back(void **state)
     uint8_t   old[SIZE];
     size_t    n;
     uint8_t  *got;
-    char     *aside = rset_name_of(RSET_NAME_OLD, "f.", generation);
+    char     *aside = rset_name_of(RSET_NAME_DATA, "f.", generation);
     rset_undo undo;
 
     change_some(s, old);
     assert_int_equal(rename(path_of("%s/f", s->base), path_of("%s/%s", s->base, aside)), 0);
     write_file(path_of("%s/f", s->base), "new", 3);
+    assert_false(load(s).aside); /* it may be one that is kept */
+    put_aside(s);
     undo = load(s);
     assert_true(undo.aside);
     assert_int_equal(rset_undo_apply(s->dir, "f.", "f", &undo, &err), RSET_OK);
@@ -413,12 +427,13 @@ cuts_off_what_had_grown(void **state)
     uint8_t   grown[3 * SIZE];
     size_t    n;
     uint8_t  *got;
-    char     *aside = rset_name_of(RSET_NAME_OLD, "f.", generation);
+    char     *aside = rset_name_of(RSET_NAME_DATA, "f.", generation);
     rset_undo undo;
 
     fill_random(grown, sizeof grown, 1);
     write_file(path_of("%s/%s", s->base, aside), grown, sizeof grown);
     write_file(path_of("%s/f", s->base), "new", 3);
+    put_aside(s);
     undo = load(s);
     assert_int_equal(rset_undo_apply(s->dir, "f.", "f", &undo, &err), RSET_OK);
     got = read_file(path_of("%s/f", s->base), &n);
@@ -441,7 +456,7 @@ is_open_while_it_rolls_back(void **state)
     undo = load(s);
     assert_int_equal(undo.head.label.step, 12);
     assert_int_equal(rset_undo_begin(s->dir, "f.", &undo, &err), RSET_OK);
-    assert_int_equal(rset_undo_load(s->dir, "f.", &after, &err), RSET_OK);
+    assert_int_equal(rset_undo_load(s->dir, "f.", generation, &after, &err), RSET_OK);
     assert_int_equal(after.head.state, RSET_UNDO_OPEN);
     assert_int_equal(after.head.label.ranks, 0);
     assert_int_equal(after.head.generation, generation);
@@ -460,11 +475,12 @@ what_is_changed_now_is_not_rolled_back(void **state)
 
     put_head(s, 2, RSET_UNDO_CLOSED);
     undo = load(s);
-    assert_int_equal(rset_file_open_update(s->dir, "f.redset.journal", &locked, &err), RSET_OK);
+    assert_int_equal(rset_file_open_update(s->dir, "f.redset.1234560000000001.undo", &locked, &err),
+                     RSET_OK);
     assert_true(rset_file_guard_as(locked, RSET_GUARD_CHANGED, true));
     assert_int_equal(rset_undo_begin(s->dir, "f.", &undo, &err), RSET_BUSY);
     rset_undo_free(&undo);
-    assert_int_equal(rset_undo_load(s->dir, "f.", &undo, &err), RSET_OK);
+    assert_int_equal(rset_undo_load(s->dir, "f.", generation, &undo, &err), RSET_OK);
     assert_true(undo.busy && undo.head.state == RSET_UNDO_CLOSED);
     rset_file_close(locked, NULL);
     rset_undo_free(&undo);

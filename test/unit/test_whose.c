@@ -236,14 +236,20 @@ enum { FIFO, LINK, DIRECTORY, EMPTY, GARBAGE, COPY, OBJECTS };
 #define G "redset.0000010000000001"
 
 static const char *const names[] = {
-    "redset.journal", "redset.journal.begun",
-    "redset.names",   G ".shadow",
-    G ".old",         G ".kept",
-    G ".back",        G ".journal",
-    G ".newer",       G ".lost",
-    "R.void",         "R.new",
-    "R.fix",          "R.delta",
-    "R.redo",         "D.new",
+    "redset.names",
+    G ".new",
+    G ".data",
+    G ".undo",
+    G ".fix",
+    G ".newer",
+    G ".lost",
+    "redset.0000000000000000.undo",
+    "redset.0000000000000000.fix",
+    "R.void",
+    "R.new",
+    "R.fix",
+    "R.redo",
+    "D.new",
     "0.redset.0.fix",
 };
 

@@ -105,7 +105,7 @@ change(job *j, int r, rset_local *local)
     rset_file_close(file, NULL);
     rset_journal_leave(journal);
     if (r == 0 && rotten >= 0)
-        has_rotten = rot_entry(path_of("%s/%s" RSET_NAME_JOURNAL, k->dir, k->prefix), rotten);
+        has_rotten = rot_entry(journal_in(k->dir, k->prefix), rotten);
     return st;
 }
 

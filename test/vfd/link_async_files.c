@@ -128,14 +128,15 @@ is_there(const char *name, const char *suffix)
     return access(full, F_OK) == 0;
 }
 
+/* A new data file, or an undo journal. */
 static bool
-has_shadow(const char *name)
+is_written(const char *name)
 {
     char   pattern[8192];
     glob_t found;
     bool   has;
 
-    snprintf(pattern, sizeof pattern, "%s.redset.*.shadow", path(name));
+    snprintf(pattern, sizeof pattern, "%s.redset.*.[nu]*", path(name));
     has = glob(pattern, 0, NULL, &found) == 0;
     globfree(&found);
     return has;
@@ -148,8 +149,7 @@ is_protected(const char *name)
 
     snprintf(valid, sizeof valid, ".%d.redset", rank);
     snprintf(gone, sizeof gone, ".%d.redset.void", rank);
-    return is_there(name, valid) && !is_there(name, gone) && !has_shadow(name) &&
-           !is_there(name, ".redset.journal");
+    return is_there(name, valid) && !is_there(name, gone) && !is_written(name);
 }
 
 void

@@ -184,7 +184,7 @@ fails_at(int fd)
 static bool
 fails_to_write(int fd)
 {
-    static const char end[] = ".redset.journal";
+    static const char end[] = ".undo";
     static bool       failing;
     char              name[4096];
     size_t            n;
@@ -346,7 +346,7 @@ fails_to_keep(const char *name)
 {
     static bool failing;
 
-    if (now.what != KEEP || strstr(name, "data_") == NULL || strstr(name, ".kept") == NULL)
+    if (now.what != KEEP || strstr(name, "data_") == NULL || strstr(name, ".data") == NULL)
         return false;
     failing = failing || fails();
     if (failing)

@@ -69,6 +69,19 @@ hold(void)
         usleep(100000);
 }
 
+/* Is it a next journal, of which one of the two heads says so? */
+static bool
+is_next(int fd)
+{
+    enum { HEAD = 32, FLAGS = 24, PLACE = 512, NEXT = 8 };
+    unsigned char head[HEAD];
+
+    for (off_t at = 0; at <= PLACE; at += PLACE)
+        if (pread(fd, head, HEAD, at) == HEAD && (head[FLAGS] & NEXT) != 0)
+            return true;
+    return false;
+}
+
 static bool
 fails_to_write(int fd, off_t off)
 {
@@ -77,7 +90,7 @@ fails_to_write(int fd, off_t off)
     if (!is_armed(true) || (off < ENTRIES && !is_set("MOMENT_HEAD")))
         return false;
     find_name(fd, name, sizeof name);
-    if (!ends_in(name, ".journal") || ends_in(name, "redset.journal") || !is_there("held"))
+    if (!ends_in(name, ".undo") || !is_next(fd) || !is_there("held"))
         return false;
     errno = ENOSPC;
     return true;
@@ -102,7 +115,7 @@ pwrite64(int fd, const void *buf, size_t n, off64_t off)
 static bool
 publishes(const char *from)
 {
-    return ends_in(from, ".redset.new") || ends_in(from, ".delta");
+    return ends_in(from, ".redset.new");
 }
 
 /* One thread in the background does all of that. */

@@ -53,7 +53,7 @@ stops() {
         "LD_PRELOAD=$bin/libpreload_die.so${LD_PRELOAD:+:$LD_PRELOAD}" "$program" stopped "$work/dir" "$work/judge" "$2" || true
     [ -e "$work/judge/0.right" ] && [ -e "$work/judge/2.right" ] && [ -e "$work/judge/3.right" ]
 }
-check 'a rank stops in a commit before it is ready: the others may not change their files' stops .shadow 0
+check 'a rank stops in a commit before it is ready: the others may not change their files' stops .new 0
 check 'and all go back to the commit before, or it was ready after all' on_ranks '' either 2
 check 'a rank stops when the others have published: these go on' stops .redset.new 1
 check 'and all go back to that commit' look '' 2

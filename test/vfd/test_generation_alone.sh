@@ -28,7 +28,7 @@ said() { tr -s '\n ' ' ' <"$work/err" | grep -q -- "$1" || { echo "not said: $1"
 unchanged() { diff -r -x '*.redset.names' "$work/kept" "$d"; }
 as_before() { cmp "$1" "$work/kept/${1#"$d/"}"; }
 # older BACK [RANK]: the data file of that generation
-older() { find "$d/node${2:-1}" -name 'data.?.h5.redset.*.kept' | sort | tail -n "$1" | head -n 1; }
+older() { find "$d/node${2:-1}" -name 'data.?.h5.redset.*.data' | sort | tail -n "$1" | head -n 1; }
 # write SETTINGS SEED...
 write() {
     rm -rf "$d" && mkdir "$d"
@@ -52,7 +52,7 @@ check 'data and redundancy are lost: the others are found by what is left' all r
 restore
 check 'the oldest is lost' all rm "$two"* , shows 2 generation=-2 , as_before "$two" , rm "$two"* , shows 2 generation=2
 restore
-check 'the newest is lost: the one before it is meant still' all find "$d/node1" -name 'data.1.h5*' ! -name '*.kept*' -delete , shows 3 generation=-1 , \
+check 'the newest is lost: the one before it is meant still' all find "$d/node1" -name 'data.1.h5*' ! -name '*.data*' -delete , shows 3 generation=-1 , \
     shows 2 generation=-2 , not test -e "$file"
 restore
 check 'all is lost: found where search= says' all rm "$d"/node1/* , shows 3 "generation=-1 search=$all" , as_before "$one" , not test -e "$file"
@@ -81,7 +81,7 @@ check 'lost, with all that records it in two directories: the third says what it
 
 echo 'what leads back:'
 in_place() { write '' 1 && job change 2 && dump '' && tail -n +2 "$work/dump" >"$work/content.2" && job change 3; }
-back() { find "$d/node${2:-1}" -name 'data.?.h5.redset.*.back' | sort | tail -n "$1" | head -n 1; }
+back() { find "$d/node${2:-1}" -name 'data.?.h5.redset.*.undo' | sort | tail -n "$1" | head -n 1; }
 check 'three, changed in place' all in_place , keep
 check 'both can be read' all shows 2 generation=-1 , shows 1 generation=-2
 restore

@@ -15,10 +15,10 @@ alone() { HDF5_DRIVER_CONFIG="$settings" heard "$program" "$1" "$d" "${@:2}"; }
 said() { grep -qF -- "$1" "$log" || { echo "not said: $1"; return 1; }; }
 unchanged() { diff -r "$work/kept" "$d"; }
 # older RANK BACK: the data file of the one that is so many older than the newest
-older() { find "$d/node$1" -name '*.kept' | sort | tail -n "$2" | sed -n 1p; }
+older() { find "$d/node$1" -name '*.data' | sort | tail -n "$2" | sed -n 1p; }
 halve() { local r; for r in 0 1; do rm "$(older $r 1)"* || return 1; done; }
 # count N: so many names of older generations are there
-count() { [ "$(find "$d" -name '*.kept*' | wc -l)" = "$1" ] || { find "$d" -name '*.kept*'; return 1; }; }
+count() { [ "$(find "$d" -name '*.data*' | wc -l)" = "$1" ] || { find "$d" -name '*.data*'; return 1; }; }
 # takes NUMBER BYTES: rank 1 said that generation NUMBER takes so many
 takes() { grep -q "^number $1 .* bytes $2\$" "$d.said.1" || { echo "not $2"; cat "$d.said.1"; return 1; }; }
 on_disk() { find "$@" -printf '%b\n' | awk '{ n += 512 * $1 } END { print n }'; }
@@ -29,7 +29,7 @@ check 'each rank sees them, newest first' all job list , says 4 '^number 4 "it.s
     says 4 '^number 3 "after the bump" scheme 2:1 ranks 4 size [0-9]* here ' , says 4 '^number 2 "" .* here ' , says 0 '^number 1' , unchanged
 size() { stat -c %s "$d/node1/data.1.h5"; }
 check 'with the size of the file' grep -q "^number 4 .* size $(size) " "$d.said.1"
-newer=$(on_disk "$d/node1" -type f ! -name '*.kept*') one=$(older 1 1)
+newer=$(on_disk "$d/node1" -type f ! -name '*.data*') one=$(older 1 1)
 check 'and what it takes on disk' all takes 4 "$newer" , takes 3 "$(on_disk "$d/node1" -type f -name "${one##*/}*")"
 check 'one that is not whole' all truncate -s 5000 "$one" , job list , says 1 '^number 3 .* size [0-9]* lost ' , says 3 '^number 3 .* size [0-9]* here '
 restore

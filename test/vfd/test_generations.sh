@@ -29,7 +29,7 @@ keep() { rm -rf "$work/kept" && cp -a "$d" "$work/kept"; }
 restore() { rm -rf "$d" && cp -a "$work/kept" "$d"; }
 lose() { local r; for r in "$@"; do rm "$d/data_$r".h5*; done; }
 # older N: each rank has so many older generations
-older() { local r; for r in 0 1 2 3; do [ "$(find "$d" -name "data_$r.h5.redset.*.kept" -o -name "data_$r.h5.redset.*.back" | wc -l)" = "$1" ] || return 1; done; }
+older() { local r; for r in 0 1 2 3; do [ "$(find "$d" -name "data_$r.h5.redset.*.data" -o -name "data_$r.h5.redset.*.undo" | wc -l)" = "$1" ] || return 1; done; }
 # write SETTINGS SEED...: creates the files with each in turn
 write() { local seed; mkdir -p "$d"; for seed in "${@:2}"; do job "$1" write "$seed" || return; done; }
 said() { grep -q -- "$1" "$log" || { echo "not said: $1"; return 1; }; }
@@ -60,16 +60,16 @@ check 'first the newest, then the one before: what came back is retired like all
 restore
 check 'two ranks have: refused' all lose 1 2 , refused job 'keep=3 generation=-1' read 3
 restore
-check 'an older one is damaged' all flip "$(find "$d" -name 'data_3.h5.redset.*.kept' | sort | tail -n 1)" 9000 , \
+check 'an older one is damaged' all flip "$(find "$d" -name 'data_3.h5.redset.*.data' | sort | tail -n 1)" 9000 , \
     job 'keep=3 generation=-1' read 3 , said 'was damaged, and was rebuilt (rank '
 restore
 check 'other ranks than wrote it' job 'keep=3 generation=-1' read 3 3
 keep_that() { rm -rf "$work/that" && cp -a "$d" "$work/that"; }
 unchanged() { diff -r -x '*.redset.names' "$work/that" "$d"; }
 # lost RANK...: their data files of the one before the newest
-lost() { local r; for r in "$@"; do rm "$(find "$d" -name "data_$r.h5.redset.*.kept" | sort | tail -n 1)" || return; done; }
-as_kept_of() { local f; for f in "$d/data_$1".*.kept; do cmp "$f" "$work/kept/${f##*/}" || return; done; }
-as_kept() { local f; for f in "$d"/*.kept; do cmp "$f" "$work/kept/${f##*/}" || return; done; older 2; }
+lost() { local r; for r in "$@"; do rm "$(find "$d" -name "data_$r.h5.redset.*.data" | sort | tail -n 1)" || return; done; }
+as_kept_of() { local f; for f in "$d/data_$1".*.data; do cmp "$f" "$work/kept/${f##*/}" || return; done; }
+as_kept() { local f; for f in "$d"/*.data; do cmp "$f" "$work/kept/${f##*/}" || return; done; older 2; }
 check 'the tool takes no generation for another' all lost 1 , keep_that , "$h5redset" rebuild "$d" , unchanged , eval "$h5redset status $d | grep -x '1 checkpoint: 1 healthy'"
 for n in $(some 2 1 3); do
     restore
@@ -85,7 +85,7 @@ restore
 check '3 ranks, and one of them has lost all: that generation alone comes back' all lose 1 , job 'keep=3 generation=-1' read 3 3 , \
     not test -e "$d/data_1.h5" , as_kept_of 1
 restore
-check '3 ranks, and one is damaged: rebuilt' all flip "$(find "$d" -name 'data_2.h5.redset.*.kept' | sort | tail -n 1)" 9000 , \
+check '3 ranks, and one is damaged: rebuilt' all flip "$(find "$d" -name 'data_2.h5.redset.*.data' | sort | tail -n 1)" 9000 , \
     job 'keep=3 generation=-1' read 3 3 , as_kept
 restore
 check '3 ranks, and an older one' all lost 1 , job 'keep=3 generation=-2' read 2 3
@@ -168,7 +168,7 @@ is_other() { [ "$(sum)" != "$newest" ]; }
 check 'the one before' all alone generation=-1 open-read data_2.h5 , is_other
 before=$(sum)
 is_the_same() { [ "$(sum)" = "$before" ]; }
-one=$(find "$d" -name 'data_2.h5.redset.*.kept' | sort | tail -n 1)
+one=$(find "$d" -name 'data_2.h5.redset.*.data' | sort | tail -n 1)
 check 'the one before, damaged: rebuilt' all flip "$one" 9000 , alone generation=-1 open-read data_2.h5 , is_the_same , \
     cmp "$one" "$work/kept/${one##*/}"
 check 'its data file is lost: rebuilt' all rm "$one" , alone generation=-1 open-read data_2.h5 , is_the_same , cmp "$one" "$work/kept/${one##*/}"
@@ -187,8 +187,8 @@ esac
 echo 'in place:'
 check 'changed in place, what it was stays' all rm -rf "$d" , write keep=2 1 , job keep=2 update 1:2 , older 1 , job keep=2 read 1:2 , \
     job 'keep=2 generation=-1' read 1 , keep
-whole() { find "$d" -name "data_$1.h5.redset.*.kept" | wc -l; }
-back() { find "$d" -name "data_$1.h5.redset.*.back" | wc -l; }
+whole() { find "$d" -name "data_$1.h5.redset.*.data" | wc -l; }
+back() { find "$d" -name "data_$1.h5.redset.*.undo" | wc -l; }
 are() { [ "$(whole "$1") $(back "$1")" = "$2" ] || { echo "$(whole "$1") whole, $(back "$1") not"; return 1; }; }
 rm -rf "$d"
 check 'three, each of what has changed' all write keep=4 1 , job keep=4 update 1:2 , job keep=4 update 1:3 , job keep=4 update 1:4 , are 2 '0 3' , keep
@@ -234,7 +234,7 @@ if [ "${REDSET_SANITIZE:-OFF}" = OFF ]; then
     for at in $(some 1 2 3); do
         rm -rf "$d"
         check "no space for what is kept, at name $at: the commit counts, and says so once" all write keep=2 1 2 , no_room "$at" , \
-            said_once 'data_2.h5: generation 2 could not be kept by rank 2 on ' , not eval "ls '$d' | grep 'data_2.*kept'"
+            said_once 'data_2.h5: generation 2 could not be kept by rank 2 on ' , not eval "ls '$d' | grep 'data_2.*redset.*[.]data'"
         check 'what the others have kept covers it' all job keep=2 read 3 , job 'keep=2 generation=-1' read 2
     done
     for at in 1 2; do

@@ -39,7 +39,7 @@ said_once() { says 1 "$1" && [ "$(cat "$d".said.* | grep -c -- "$1")" = 1 ]; }
 cp -a "$d" "$work/before"
 for n in 2 all; do
     check "keep=$n: nothing is kept of such files, and that is said once" all job again "keep=$n" , \
-        said_once 'keep= says nothing for files that HDF5 does not write' , eval "! find $d -name '*.kept' -o -name '*.back' | grep ."
+        said_once 'keep= says nothing for files that HDF5 does not write' , eval "! find $d -name '*.data' -o -name '*.undo' | grep ."
     rm -r "$d" && cp -a "$work/before" "$d"
 done
 check 'without it nothing is said of that' all job again , says 0 'keep='

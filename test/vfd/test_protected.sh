@@ -34,7 +34,7 @@ opens() { "$bin/driver" "$@" | tee "$dir/out" && grep -q '^open[^ ]*: ok' "$dir/
 fails() { "$bin/driver" "$@" | tee "$dir/out" && grep -q '^open[^ ]*: FAILED' "$dir/out"; }
 seen_by_readers() { "$bin/driver" swmr-create data_2.h5 | tee "$dir/out" && grep -q 'open-swmr: ok' "$dir/out"; }
 # with atomic=no: the undo journal is a head without entries
-no_undo() { [ -z "$(find . -name '*.old')" ] && [ "$(stat -c %s data_2.h5.redset.journal)" -le 1024 ]; }
+no_undo() { [ -z "$(find . -name '*.redset.*.data')" ] && [ "$(stat -c %s data_2.h5.redset.*.undo)" -le 1024 ]; }
 no_rollback() { [ -z "$(find . -name '*.redset.*' ! -name '*.void' ! -name '*.redset.names')" ]; }
 # what was changed, and can be rolled back: by the ranks that protected it, which read and so repair it
 is_taken_back() { # WHAT
@@ -122,7 +122,7 @@ dies_publishing() {
     for at in $(seq 14 40) $(seq 1 13); do
         begin
         dies_creating "$at" 2 || return
-        if [ -n "$(find . -name 'data_1.h5.redset.*.shadow')" ] && ! cmp -s data_1.h5.1.xor*redset "$dir"/made/data_1.h5.1.xor*redset; then
+        if [ -n "$(find . -name 'data_1.h5.redset.*.new')" ] && ! cmp -s data_1.h5.1.xor*redset "$dir"/made/data_1.h5.1.xor*redset; then
             cp -a "$dir/now" "$dir/cut"
             return
         fi
@@ -136,11 +136,12 @@ check 'created over a commit that was cut short' all died_publishing , dies_crea
 echo 'one of them cannot:'
 # what rank 1's file was cannot be kept, so with required=yes it is not changed; all go back, not only that rank (P2)
 update_refused() {
-    mkdir data_1.h5.redset.journal && touch data_1.h5.redset.journal/in_the_way || return
-    local status=0
+    local status=0 undo
+    undo=data_1.h5.redset.$("$tool" status --json "$dir/now" | sed -n 's/.*"generation_id": "\([0-9a-f]*\)".*/\1/p' | head -n 1).undo
+    mkdir "$undo" && touch "$undo/in_the_way" || return
     HDF5_DRIVER_CONFIG='required=yes timeout=20' timeout 60 "$mpiexec" -n 4 "$bin/ranks" update "$dir/now" 20000 1:2 ||
         status=$?
-    rm -r data_1.h5.redset.journal
+    rm -r "$undo"
     [ "$status" = 3 ]
 }
 begin; check 'changed by the others only' all update_refused , not untouched_content , taken_up 1 , untouched_content
@@ -193,14 +194,14 @@ partially_written() {
     for at in 5 6 7 8 9 10 4; do
         begin
         LD_PRELOAD=$bin/libpreload_die.so${LD_PRELOAD:+:$LD_PRELOAD} DIE_AT=$at "$bin/driver" change data_2.h5 2>"$dir/stderr" && return 1
-        [ ! -e data_2.h5.redset.journal ] || whole || break
+        [ -z "$(find . -name 'data_2.h5.redset.*.undo')" ] || whole || break
     done
     rm data_2.h5.2.xor*.void && cp data_2.h5 "$dir/half" && not whole
 }
 check 'partially written, without redundancy file: rebuilt by what is within reach' all partially_written , opens open-read data_2.h5 , whole
 alone_with_it() { mkdir elsewhere && mv data_[013]* elsewhere; }
 check 'nothing within reach' all partially_written , alone_with_it , fails open-read data_2.h5 , grep -q 'remove its undo journal' "$dir/out" , cmp data_2.h5 "$dir/half"
-check 'but without that journal' all rm data_2.h5.redset.journal , opens open-read data_2.h5 , cmp data_2.h5 "$dir/half"
+check 'but without that journal' all rm data_2.h5.redset.*.undo , opens open-read data_2.h5 , cmp data_2.h5 "$dir/half"
 
 # a program died over a change, another one made it again: nobody else has changed anything, so it is kept
 made_again() {

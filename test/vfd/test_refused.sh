@@ -34,7 +34,7 @@ too_long() {
 }
 just_fits() {
     refused required=yes 0 create "$dir/${long:20}.%d.h5" && said 0 'not protected' &&
-        [ "$(find "$dir" -name '*.delta' -o -name '*.redset' | wc -l)" = 6 ] || return 1
+        [ "$(find "$dir" -name '*.redset.new' -o -name '*.redset' | wc -l)" = 6 ] || return 1
     refused required=yes 0 open "$dir/${long:20}.%d.h5" # an update adds most
 }
 check 'a name too long, required=yes: H5Fcreate is refused, nothing is written' too_long_required
@@ -45,7 +45,7 @@ rm "$dir"/*
 
 keeps() { # each way in which an older one is kept
     refused 'required=yes keep=2' 0 create "$dir/$1.%d.h5" && refused 'required=yes keep=2' 0 create "$dir/$1.%d.h5" &&
-        refused 'required=yes keep=2' 0 open "$dir/$1.%d.h5" && [ "$(find "$dir" -name '*.kept' -o -name '*.back' | wc -l)" = 3 ]
+        refused 'required=yes keep=2' 0 open "$dir/$1.%d.h5" && [ "$(find "$dir" -name '*.data' -o -name '*.undo' | wc -l)" = 3 ]
 }
 too_long_to_keep() {
     refused 'required=yes keep=2' 1 create "$dir/${long:20}.%d.h5" && said 3 'the name is too long: .*keep=' && [ -z "$(ls "$dir")" ]

@@ -73,7 +73,7 @@ begin; check 'async=yes: protected in the close' all with "$alone async=yes" "$p
 
 echo 'written under a temporary name, and moved:'
 moved_to() { mv tmp.h5 "$1" && [ "$(find . -name 'tmp.h5*' -not -name tmp.h5 | wc -l)" -gt 0 ]; }
-nothing_left() { [ -z "$(find . -name 'tmp.h5*' -o -name '*.journal')" ] || { ls; return 1; }; }
+nothing_left() { [ -z "$(find . -name 'tmp.h5*' -o -name '*.undo')" ] || { ls; return 1; }; }
 of_final() { "$h5redset" status "$dir/now" | grep -q "final.h5: SINGLE, 1 rank in 1 set, generation $1,"; }
 for required in yes no; do
     begin; check "changed then, it is protected at each close (required=$required)" all single create tmp.h5 1 , moved_to final.h5 , \
@@ -181,7 +181,7 @@ after_kill() {
     esac || return
     cp data_a.h5 "$dir/read"
     single change data_a.h5 7 && single read data_a.h5 7 && healthy || return
-    [ -z "$(find . -name '*.new' -o -name '*.shadow' -o -name '*.journal' -o -name '*.void')" ] || { ls; return 1; }
+    [ -z "$(find . -name '*.new' -o -name '*.redset.*.new' -o -name '*.undo' -o -name '*.void')" ] || { ls; return 1; }
 }
 points() { # HOW
     local at status

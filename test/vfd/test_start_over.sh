@@ -75,9 +75,9 @@ k='required=yes scheme=XOR keep=2'
 check 'the newest could not be had: the one before it stays, and counts' all new "$k" , ranks "$k" write 2 , damage , refused ranks "$k" readwrite 2 , \
     ranks "$k generation=-1" read 1 , ranks "$k" write 3 , aside 4 , ranks "$k generation=1" read 1
 k='required=yes scheme=XOR keep=3'
-damage_kept() { local r; for r in 1 2; do flip "$(find "$d" -name "data_$r.h5.redset.*.kept" | sort | tail -n 1)" 9000 || return; done; }
+damage_kept() { local r; for r in 1 2; do flip "$(find "$d" -name "data_$r.h5.redset.*.data" | sort | tail -n 1)" 9000 || return; done; }
 check 'nor could one that is kept: it does not count, and a whole one stays' all new "$k" , ranks "$k" write 2 , ranks "$k" write 3 , damage_kept , \
     refused ranks "$k generation=-1" read 2 , eval "'$tool' list '$d' || true" , said 'refused$' , \
     ranks "$k" write 4 , ranks "$k generation=1" read 1 , ranks "$k generation=3" read 3
-check 'and goes with the next commit' all ranks "$k" write 5 , eval "[ \$(find '$d' -name 'data_0.h5.redset.*.kept' | wc -l) = 2 ]" , ranks "$k generation=3" read 3
+check 'and goes with the next commit' all ranks "$k" write 5 , eval "[ \$(find '$d' -name 'data_0.h5.redset.*.data' | wc -l) = 2 ]" , ranks "$k generation=3" read 3
 finish

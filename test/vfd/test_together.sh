@@ -60,13 +60,13 @@ apart() {
     local settings="required=yes keep=3 $both"
     fresh
     job "$settings" write 1 && job "$settings" write 2 && job "$settings" write 3 || return
-    "$tool" drop --generation 2 "$d"/data_parts_?.h5 && rm "$d"/data_parts_?.h5.redset.*.kept.*redset*
+    "$tool" drop --generation 2 "$d"/data_parts_?.h5 && rm "$d"/data_parts_?.h5.redset.*.data.*redset*
 }
 dropped() { grep -c "/$1.*: generation $2 dropped" "$log" | grep -qx 4; }
 kept() { find "$d" -name "$1" | wc -l | grep -qx "$2"; }
-check 'both have older generations, and not the same' all apart , kept 'data_[0-9].*.kept' 8 , kept 'data_parts_*.kept' 4
+check 'both have older generations, and not the same' all apart , kept 'data_[0-9].*.data' 8 , kept 'data_parts_*.data' 4
 check 'the one before the newest, of each: of the other file none goes with it' all "$tool" drop --generation -1 "$d" , \
-    dropped 'data_[0-9]' 2 , dropped data_parts_ 1 , kept 'data_[0-9].*.kept' 4 , kept 'data_parts_*.kept' 0
+    dropped 'data_[0-9]' 2 , dropped data_parts_ 1 , kept 'data_[0-9].*.data' 4 , kept 'data_parts_*.data' 0
 
 echo 'named by the program:'
 group() { fresh && HDF5_DRIVER_CONFIG='required=yes timeout=60' timeout -s KILL 180 "$mpiexec" -n 4 "$bin/link_group" "$d" "$1"; }

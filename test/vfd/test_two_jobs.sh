@@ -41,7 +41,7 @@ a_waits() {
     until [ "$(count_open 0)" -lt "$had0" ] && [ "$(count_open 1)" -lt "$had1" ]; do sleep 0.02; done
 }
 # Descriptors that A's rank R has of its data, wherever that is written: HDF5's is one of them.
-count_open() { find "/proc/${actors_pid[A.$1]}/fd" -lname "$set/data_$1.h5" -o -lname "$set/data_$1.h5.redset.*.shadow" 2>/dev/null | wc -l; }
+count_open() { find "/proc/${actors_pid[A.$1]}/fd" -lname "$set/data_$1.h5" -o -lname "$set/data_$1.h5.redset.*.new" 2>/dev/null | wc -l; }
 said_in_log() { grep -qE "$2" "$work/$1.log" || { echo "not said by $1: $2"; cat "$work/$1.log"; return 1; }; }
 
 # ---- nothing is protected yet ----
@@ -85,7 +85,7 @@ check 'changed by another program between the close of one rank and of the last:
 plain_new() { # the same of a new file, which is a shadow file
     begin one
     a_waits 'create 2' || return 1
-    another_program_changes "$(echo "$set"/data_1.h5.redset.*.shadow)"
+    another_program_changes "$(echo "$set"/data_1.h5.redset.*.new)"
     tells A 2 close && all_hear A '^failed: .*data_.*another process' 0 1 2 && ends A && ends B || return 1
     ranks read 1
 }

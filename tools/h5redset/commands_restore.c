@@ -73,7 +73,7 @@ name_of(const restoring *r, const files *to)
     const uint64_t generation = r->p.f->generation;
 
     if (!r->from->aside)
-        return rset_name_of(RSET_NAME_KEPT, to->prefix, generation);
+        return rset_name_of(RSET_NAME_DATA, to->prefix, generation);
     return listed_is_lost(r->from) ? rset_name_of(RSET_NAME_LOST, to->prefix, generation)
                                    : rset_name_of(RSET_NAME_NEWER, to->prefix, generation);
 }

@@ -53,21 +53,12 @@ lay_out_data(rset_dir *from, rset_dir *to, const sighting *seen, const char *sam
 static rset_status
 publish_copy(rset_dir *dir, const char *prefix, const char *name, rset_err *err)
 {
-    rset_name            parsed;
-    uint64_t             generation;
-    const rset_name_kind kind = rset_name_classify(name, prefix, &parsed, &generation);
-    char                *bare, *to;
-    rset_status          st;
+    rset_evidence ev = {0};
+    rset_status   st = rset_survey_one(dir, prefix, name, &ev, err);
 
-    if ((kind != RSET_NAME_NEW && kind != RSET_NAME_DELTA) || parsed.scheme == NULL)
-        return RSET_OK;
-    bare = rset_bare_name(name);
-    if (bare == NULL)
-        no_memory();
-    to = must_print("%s%s", bare, kind == RSET_NAME_DELTA ? RSET_SUFFIX_REDO : "");
-    st = rset_dir_rename(dir, name, to, err);
-    free(bare);
-    free(to);
+    if (st == RSET_OK && ev.next_name != NULL)
+        st = rset_evidence_publish(dir, &ev, err);
+    rset_evidence_free(&ev);
     return st;
 }
 
@@ -92,8 +83,8 @@ lay_out(const sighting *seen, const char *same, const char *path, rset_err *err)
         for (size_t i = 0; st == RSET_OK && i < names.n; i++)
             if (rset_dir_has_file(from, names.at[i]))
                 st = copy_plain(from, names.at[i], to, names.at[i], err);
-        for (size_t i = 0; st == RSET_OK && seen->ahead && i < names.n; i++)
-            st = publish_copy(to, prefix, names.at[i], err);
+        if (st == RSET_OK && seen->ahead)
+            st = publish_copy(to, prefix, seen->name, err);
         if (st == RSET_OK)
             st = lay_out_data(from, to, seen, same, err);
     }
