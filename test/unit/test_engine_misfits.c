@@ -1,6 +1,7 @@
 /* test_engine_misfits.c: files of a wrong length, or that are no regular files, in the place of data, redundancy files and
  * descriptors (P2): the files come back as they were. */
 #include "engine_damage.h"
+#include "format_samples.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -172,6 +173,48 @@ directory_in_place_of_data_is_an_error(world *w)
     assert_healed(w);
 }
 
+/* The header of that rank has the number of another format, and is right else (FORMAT-extensions.md 1). */
+static void
+give_another_number(const world *w, int rank)
+{
+    static const cut  number = {"VFD", "2", NULL};
+    const char *const path = job_redundancy(&w->job, rank);
+    rset_err          err = RSET_ERR_NONE;
+    struct stat       sb;
+    size_t            n, total, packed;
+    uint8_t          *bytes = read_file(path, &n), *header;
+
+    assert_int_equal(stat(path, &sb), 0);
+    assert_int_equal(rset_tree_total(bytes, n, path, &total, &err), RSET_OK);
+    header = cut_buffer(bytes, total, &number, &packed);
+    assert_int_equal(packed, total);
+    memcpy(bytes, header, total);
+    write_file(path, bytes, n);
+    date_as(path, &sb);
+    free(header);
+    free(bytes);
+}
+
+/* One is made again from the others. Of all of them none says what the files should be: they are opened as they are, or not at all. */
+static void
+headers_of_another_number_count_as_lost(world *w)
+{
+    image before;
+
+    give_another_number(w, 2);
+    assert_healed(w);
+    for (int r = 0; r < N; r++)
+        give_another_number(w, r);
+    before = image_take(w->base);
+    assert_int_equal(job_recover(&w->job), RSET_OK);
+    assert_int_equal(w->job.ranks[0].out.reason, RSET_REASON_NO_RECORD_AS_IS);
+    assert_false(w->job.ranks[0].out.protected_);
+    assert_image(w, &before, NULL, IMAGE_UNTOUCHED);
+    image_free(&before);
+    w->job.required = true;
+    assert_refused(w);
+}
+
 int
 main(void)
 {
@@ -180,6 +223,7 @@ main(void)
         DAMAGE_TEST_FOR(wrong_redundancy_files_heal, EACH_BUT_SINGLE, BLOCK + 300, 0, DAMAGES),
         DAMAGE_TEST(redundancy_of_any_length_settles, EACH_KIND, BLOCK + 300),
         DAMAGE_TEST_FOR(lost_descriptors_come_back, EACH_KIND, 300, 0, DAMAGES),
+        DAMAGE_TEST(headers_of_another_number_count_as_lost, EACH_BUT_SINGLE, 3000),
         DAMAGE_TEST(directory_in_place_of_data_is_an_error, KIND_XOR, 3000),
     };
 

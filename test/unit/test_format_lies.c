@@ -114,6 +114,26 @@ wrong_top_level_keys(void **state)
     assert_all_refused(&rset_scheme_rs, 1, cuts, sizeof cuts / sizeof *cuts);
 }
 
+/* The number of the format (FORMAT-extensions.md 1): one that this reader does not know is said to be that. */
+static void
+another_number_is_named(void **state)
+{
+    static const cut c = {"VFD", "2", NULL};
+    rset_header      h = sample_header(&rset_scheme_xor, 4, 1, 2, 2), none = {.infos = NULL};
+    size_t           len, len2;
+    uint8_t         *buf = sample_pack(&h, &len), *bad = cut_buffer(buf, len, &c, &len2);
+    rset_err         err = RSET_ERR_NONE;
+
+    (void)state;
+    assert_int_equal(len2, len);
+    assert_int_equal(rset_format_unpack_header(bad, len2, "file", 2, &none, &err), RSET_DAMAGED);
+    assert_string_equal(
+        err.text, "file: header has a VFD other than 1, of a newer release; it counts as lost");
+    rset_header_free(&h);
+    free(buf);
+    free(bad);
+}
+
 static void
 wrong_descriptors(void **state)
 {
@@ -413,13 +433,10 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wrong_top_level_keys),
-        cmocka_unit_test(wrong_descriptors),
-        cmocka_unit_test(wrong_files),
-        cmocka_unit_test(empty_list_of_blocks),
-        cmocka_unit_test(sizes_that_do_not_add_up),
-        cmocka_unit_test(wrong_partner_and_single),
-        cmocka_unit_test(neighbour_of_another_scheme),
+        cmocka_unit_test(wrong_top_level_keys),     cmocka_unit_test(another_number_is_named),
+        cmocka_unit_test(wrong_descriptors),        cmocka_unit_test(wrong_files),
+        cmocka_unit_test(empty_list_of_blocks),     cmocka_unit_test(sizes_that_do_not_add_up),
+        cmocka_unit_test(wrong_partner_and_single), cmocka_unit_test(neighbour_of_another_scheme),
         cmocka_unit_test(wrong_descriptor_files),
     };
 
