@@ -9,11 +9,13 @@
  *   descriptor      GENERATION = decimal; the commit that this belongs to, the same on all ranks
  *   info            HOST = name of the host on which the member ran when its files were protected
  *                   TIME = decimal, JOB, USER, LABEL = text: when, in which job, by whom and as what all of them were
+ *                   SINCE = decimal; of a file of one rank: the generation that its history began with
  *                   TOGETHER = base names of the other files of the member that were committed with it, separated by '/'
  *   file attributes CRC64 = 16 hex digits, CRC64_BLOCK = block size, CRC64_BLOCKS = 16 hex digits per
  *                   block without separator (left out when there is no block)
  *   header          PAYLOAD with SIZE, CRC64, CRC64_BLOCK, CRC64_BLOCKS of the payload
- *                   VFD = version of these keys, "1" */
+ *                   VFD = version of these keys, "1"
+ *                   PAD = zeros, up to where the payload begins */
 #ifndef RSET_FORMAT_H
 #define RSET_FORMAT_H
 
