@@ -409,17 +409,33 @@ get_payload(const rset_subject *on, const rset_tree *tree, rset_header *h)
     return st;
 }
 
+/* What a newer release has written is not damaged: only that release can tell what it says. */
+static rset_status
+check_version(const rset_subject *on, const rset_tree *tree)
+{
+    uint64_t version = KEYS_VERSION;
+
+    if (rset_tree_find(tree, "VFD") != NULL &&
+        !rset_tree_value_u64(tree, "VFD", UINT64_MAX, &version))
+        version = 0;
+    if (version > KEYS_VERSION)
+        return rset_fail(on->err, RSET_USAGE,
+                         "%s: was written by a newer release of redset (its VFD is %" PRIu64
+                         ", this release knows %d): nothing was changed; open the file with that "
+                         "release, or remove what protects it with its h5redset",
+                         on->what, version, (int)KEYS_VERSION);
+    return version == KEYS_VERSION
+               ? RSET_OK
+               : rset_subject_bad(on, "has a VFD other than %d", (int)KEYS_VERSION);
+}
+
 static rset_status
 get_header(const rset_subject *on, const rset_tree *tree, int member_in_name, rset_header *h)
 {
-    uint64_t    version;
-    rset_status st;
+    rset_status st = check_version(on, tree);
 
-    if (rset_tree_find(tree, "VFD") != NULL &&
-        (!rset_tree_value_u64(tree, "VFD", KEYS_VERSION, &version) || version != KEYS_VERSION))
-        return rset_subject_bad(on, "has a VFD other than %d, of a newer release",
-                                (int)KEYS_VERSION);
-    st = find_member(on, tree, member_in_name, &h->member);
+    if (st == RSET_OK)
+        st = find_member(on, tree, member_in_name, &h->member);
     if (st == RSET_OK)
         st = get_infos(on, tree, h);
     if (st == RSET_OK && h->infos[0].desc.scheme->striped)

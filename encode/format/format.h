@@ -137,8 +137,8 @@ rset_status rset_format_unpack_info(const uint8_t *buf, size_t len, const char *
  * multi-valued RANK. `member_in_name`, 0-based, from the file name must be among the values of RANK;
  * pass -1 when unknown: then it is the one member whose left neighbours are all there. A header with
  * such leftovers has no payload sums: upstream copies our PAYLOAD from another member's header.
- * Bytes after the container are not looked at. RSET_DAMAGED with a message that begins with `what`
- * otherwise. Memory taken is at most 4 x len + 1 MiB, beyond `buf` itself. */
+ * Bytes after the container are not looked at. RSET_USAGE: a newer release has written it. RSET_DAMAGED with a message that begins with
+ * `what` otherwise. Memory taken is at most 4 x len + 1 MiB, beyond `buf` itself. */
 rset_status rset_format_pack_header(const rset_header *header, bool extra, uint8_t **buf_out,
                                     size_t *len_out, rset_err *err);
 /* Bytes of the packed header, for header->total of 0: all is there but checksums and the neighbours' infos, which have so many bytes

@@ -115,7 +115,7 @@ typedef struct rset_evidence {
 } rset_evidence;
 
 /* Reads the directory for redundancy files of `prefix`; a file that is not valid is as good as not
- * there. Of several ranks' or generations' files the newest counts (rset_generation_newer).
+ * there. RSET_USAGE: one was written by a newer release. Of several ranks' or generations' files the newest counts (rset_generation_newer).
  *
  * What is prepared, or not finished, was left by a process that died, or is under way: the one that commits holds
  * RSET_CLAIM_COMMIT from before it prepares anything until it has finished. So it has died when nobody had the claim after the

@@ -14,7 +14,7 @@
 
 /* ---- reading ---- */
 
-/* Reads and checks the header of `file`. Any failure but lack of memory means: not there. */
+/* Reads and checks the header of `file`. Any failure but lack of memory, and RSET_USAGE, means: not there. */
 static rset_status
 read_header(const rset_layered *file, uint64_t size, const char *name, const rset_name *parsed,
             rset_header *header_out, size_t *total_out, rset_err *err)
@@ -38,6 +38,8 @@ read_header(const rset_layered *file, uint64_t size, const char *name, const rse
                  : RSET_DAMAGED;
     if (st == RSET_NOMEM)
         (void)rset_fail(err, RSET_NOMEM, "%s: no memory for its header", name);
+    if (st == RSET_USAGE)
+        (void)rset_fail_as(err, &ignored);
     if (st == RSET_OK)
         *total_out = total;
     free(buf);
@@ -155,13 +157,13 @@ counts_more(const find *f, const rset_evidence *ev)
            (f->base != NULL && generation == ev->header.infos[0].desc.generation);
 }
 
-/* What cannot be read counts as not there. But once a rank has decided on an update all others follow (P11):
+/* What cannot be read counts as not there, unless a newer release can read it. And once a rank has decided on an update all others follow (P11):
  * going back to what was protected last because it cannot be read would leave it there, to be found, and to
  * count, the next time. */
 static rset_status
 taken(rset_status st, rset_name_kind kind, const char *name, const rset_err *own, rset_err *err)
 {
-    if (st == RSET_NOMEM)
+    if (st == RSET_NOMEM || st == RSET_USAGE)
         return rset_fail(err, st, "%s", own->text);
     if (st == RSET_IO && kind == RSET_NAME_REDO)
         return rset_fail(err, st,

@@ -109,8 +109,8 @@ look(const kind *k, sight *sights)
         const job_rank *rank = &k->job.ranks[r];
 
         must(rset_dir_open(rank->dir, false, &dir, &err) == RSET_OK &&
-                 rset_survey(dir, rank->prefix, rank->names[0], &ev, &err) == RSET_OK,
-             "survey", err.text);
+                 rset_survey(dir, rank->prefix, rank->names[0], &ev, &err) <= RSET_USAGE,
+             "survey", err.text); /* it may be said to be of a newer release */
         sights[r] = (sight){.has = ev.has_header, .is_void = ev.has_header && ev.is_void};
         if (ev.has_header)
             sights[r].generation = ev.header.infos[0].desc.generation;
