@@ -129,18 +129,22 @@ rset_delta_load(rset_dir *dir, const char *over_name, rset_overlay *out, rset_er
     return st == RSET_NOMEM || st == RSET_IO ? rset_fail(err, st, "%s", own.text) : RSET_OK;
 }
 
-char *
-rset_delta_base(rset_dir *dir, const char *name)
+rset_status
+rset_delta_base(rset_dir *dir, const char *name, char **base_out, rset_err *err)
 {
-    char *bare = rset_bare_name(name);
-    char *marked = bare != NULL ? rset_join_names(bare, RSET_SUFFIX_VOID) : NULL;
+    char       *bare = rset_bare_name(name);
+    char       *marked = bare != NULL ? rset_join_names(bare, RSET_SUFFIX_VOID) : NULL;
+    struct stat sb;
+    bool        is_void = false;
+    rset_status st = marked != NULL ? rset_dir_find_file(dir, marked, &sb, &is_void, err)
+                                    : rset_fail(err, RSET_NOMEM, "%s: no memory", name);
 
-    if (marked == NULL || rset_dir_has_file(dir, marked)) {
+    *base_out = st != RSET_OK ? NULL : is_void ? marked : bare;
+    if (*base_out != bare)
         free(bare);
-        return marked;
-    }
-    free(marked);
-    return bare;
+    if (*base_out != marked)
+        free(marked);
+    return st;
 }
 
 /* ---- the commit ---- */
@@ -195,12 +199,12 @@ rset_status
 rset_delta_finish(rset_dir *dir, const char *name, const rset_overlay *over, bool is_void,
                   bool *done_out, rset_err *err)
 {
-    char       *base = rset_delta_base(dir, name), *redo = rset_join_names(name, RSET_SUFFIX_REDO);
+    char       *base = NULL, *redo = rset_join_names(name, RSET_SUFFIX_REDO);
     char       *to = rset_join_names(name, is_void ? RSET_SUFFIX_VOID : "");
     bool        applied = false;
-    rset_status st = RSET_OK;
+    rset_status st = rset_delta_base(dir, name, &base, err);
 
-    if (base == NULL || redo == NULL || to == NULL)
+    if (st == RSET_OK && (redo == NULL || to == NULL))
         st = rset_fail(err, RSET_NOMEM, "no memory to update %s", name);
     if (st == RSET_OK)
         st = apply(dir, base, redo, over, &applied, err);

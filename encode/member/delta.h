@@ -40,8 +40,9 @@ bool rset_delta_is(rset_dir *dir, const char *name);
 rset_status rset_delta_load(rset_dir *dir, const char *over_name, rset_overlay *out, rset_err *err);
 
 /* The redundancy file that `name`, perhaps with a suffix of ours, stands for: as it is called without, or with
- * the void mark. A new string; NULL without memory. */
-char *rset_delta_base(rset_dir *dir, const char *name);
+ * the void mark. *base_out: a new string, NULL when it fails: without memory (RSET_NOMEM), or where the disk does not say
+ * whether there is one with the mark (RSET_IO); then nobody may go on as if it were not there. */
+rset_status rset_delta_base(rset_dir *dir, const char *name, char **base_out, rset_err *err);
 
 /* Decides on the update of redundancy file `name`, durably. */
 rset_status rset_delta_decide(rset_dir *dir, const char *name, rset_err *err);

@@ -208,8 +208,8 @@ take_redundancy(survey *s, const char *name, rset_name_kind kind, const rset_nam
         st = rset_delta_load(dir, name, &f.over, &own);
         if (st == RSET_OK && !f.over.complete)
             return RSET_OK;
-        if (st == RSET_OK && (f.base = rset_delta_base(dir, name)) == NULL)
-            st = rset_fail(&own, RSET_NOMEM, "%s: no memory", name);
+        if (st == RSET_OK)
+            st = rset_delta_base(dir, name, &f.base, &own);
     }
     f.alone = f.base != NULL && !rset_dir_has_file(dir, f.base);
     if (st == RSET_OK)

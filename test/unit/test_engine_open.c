@@ -321,6 +321,66 @@ one_process_reads_the_moment_of_others(void **state)
     }
 }
 
+/* ---- a disk does not say what is there ---- */
+
+static bool
+ends_in(const char *name, const char *end)
+{
+    const size_t n = strlen(name), m = strlen(end);
+
+    return n > m && strcmp(name + n - m, end) == 0;
+}
+
+/* Rank 0 cannot look at a name that ends so, once: at that look from now on, 1 being the next. */
+static const char *unseen;
+static _Atomic int unseen_at;
+
+static int
+blind_once(int dirfd, const char *name, struct stat *out, int flags)
+{
+    if (strncmp(name, "ckpt_0.", 7) == 0 && ends_in(name, unseen) &&
+        atomic_fetch_sub(&unseen_at, 1) == 1) {
+        errno = EIO;
+        return -1;
+    }
+    return rset_sys_posix.fstatat(dirfd, name, out, flags);
+}
+
+static int
+blind_when_decided(int from_dir, const char *from, int to_dir, const char *to)
+{
+    if (strncmp(to, "ckpt_0.", 7) == 0 && ends_in(to, ".redo"))
+        unseen_at = 1;
+    return rset_sys_posix.renameat(from_dir, from, to_dir, to);
+}
+
+/* An update has been decided on, and a rank cannot see what it is to go into: that is an error, and the journal does not take its
+ * place before the update is there. A node is lost before the next open. */
+static void
+an_update_waits_for_what_it_goes_into(void **state)
+{
+    const bool gone[RANKS] = {[1] = true};
+    rset_sys   sys = rset_sys_posix;
+    world      w;
+
+    (void)state;
+    unseen = ".void";
+    unseen_at = 0;
+    sys.renameat = blind_when_decided;
+    sys.fstatat = blind_once;
+    begin(&w, &rset_scheme_xor, 1);
+    w.job.update = true;
+    pieces = LITTLE;
+    rset_sys_use(&sys);
+    assert_int_equal(job_protect(&w.job), RSET_IO);
+    rset_sys_use(NULL);
+    assert_true(unseen_at < 1);
+    w.job.change = NULL;
+    job_lose(&w.job, gone);
+    recovers_to_the_moment(&w, -1);
+    end(&w);
+}
+
 /* A rank does not go along: nothing is left of it, and the files go back to what was protected before. */
 static void
 what_comes_to_nothing_leaves_nothing(void **state)
@@ -440,6 +500,7 @@ main(void)
         cmocka_unit_test(the_moment_is_protected),
         cmocka_unit_test(an_update_is_of_the_moment),
         cmocka_unit_test(one_process_reads_the_moment_of_others),
+        cmocka_unit_test(an_update_waits_for_what_it_goes_into),
         cmocka_unit_test(what_comes_to_nothing_leaves_nothing),
         cmocka_unit_test(without_the_old_bytes_nothing_is_read),
         cmocka_unit_test(its_name_is_noted),
