@@ -244,8 +244,8 @@ deleted_stays_deleted(const scene *s)
 static void
 comes_to_an_end(const scene *s)
 {
-    if (!s->policy.serial && !s->policy.searched && any_fact(s, FACT(REPLACED)))
-        PROMISE(s, "what may have been written anew is looked for first",
+    if (!s->policy.serial && !s->policy.searched && any_fact(s, FACT(REPLACED) | FACT(MISSING)))
+        PROMISE(s, "what may lie elsewhere, or have been written anew, is looked for first",
                 s->then.verdict == RSET_VERDICT_SEARCH || s->then.verdict == RSET_VERDICT_REFUSE);
     if (s->then.verdict == RSET_VERDICT_SEARCH)
         PROMISE(s, "searched once",
@@ -304,6 +304,20 @@ kept_is_read(const scene *s)
     PROMISE(s, "what is opened was read", !any_fact(s, FACT(UNREAD)));
 }
 
+/* A file that another process changes is its own: ranks that open it together are refused, and one process reads what is there. */
+static void
+busy_is_left_alone(const scene *s)
+{
+    const bool as_is = s->policy.serial && !any_fact(s, FACT(MISSING));
+
+    if (!any_fact(s, FACT(BUSY)))
+        return;
+    PROMISE(s, "a file in use is refused, or read by one process as it is",
+            s->then.verdict == (as_is ? RSET_VERDICT_KEEP : RSET_VERDICT_REFUSE) &&
+                s->then.reason == (as_is ? RSET_REASON_BUSY_AS_IS : RSET_REASON_BUSY) &&
+                s->then.protection == RSET_PROTECTION_NONE);
+}
+
 /* What a process that lives commits is its own: nothing is done about it, nor about what is amiss meanwhile. */
 static void
 under_way_is_left_alone(const scene *s)
@@ -315,6 +329,9 @@ under_way_is_left_alone(const scene *s)
     PROMISE(s, "a commit that is under way is left alone",
             verdict != RSET_VERDICT_FORWARD && verdict != RSET_VERDICT_RESTORE &&
                 verdict != RSET_VERDICT_LOOK);
+    if (!s->policy.serial && in_state(s, RSET_STATE_COMMITTING) > 0)
+        PROMISE(s, "ranks are refused beside what is being published, and bring nothing there",
+                verdict == RSET_VERDICT_REFUSE);
     if (!s->policy.serial || any_fact(s, FACT(BUSY) | FACT(MISSING)))
         return;
     if (in_state(s, RSET_STATE_COMMITTING) > 0)
@@ -458,7 +475,7 @@ keep_promises(const scene *s)
     comes_to_an_end(s);
     renamed_together_or_not(s);
     serial_settles_no_commit(s);
-    under_way_is_left_alone(s);
+    busy_is_left_alone(s);
 }
 
 void
@@ -471,5 +488,6 @@ keep_serial_promises(const scene *s)
     deleted_stays_deleted(s);
     comes_to_an_end(s);
     serial_settles_no_commit(s);
+    busy_is_left_alone(s);
     under_way_is_left_alone(s);
 }
