@@ -196,12 +196,11 @@ rset_pending_copy(rset_team *team, const rset_config *config, char note_out[RSET
 /* ---- the end ---- */
 
 static rset_status
-meet_at_the_end(rset_team *team, bool *any_out)
+meet_at_the_end(rset_team *team, bool *any_out, rset_err *err)
 {
     rset_proposal all = {.op = RSET_RENDEZVOUS_CALL,
                          .bits = team->pending > 0 ? RSET_TEAM_PENDING : 0,
                          .least_base = UINT64_MAX};
-    rset_err      ignored = RSET_ERR_NONE;
     uint64_t      nonce;
     bool          known;
     rset_status   st;
@@ -210,21 +209,37 @@ meet_at_the_end(rset_team *team, bool *any_out)
     snprintf(all.kind.text, sizeof all.kind.text, "MPI_Finalize");
     if (team->comm->timeout > team->roots->timeout)
         team->comm->timeout = team->roots->timeout;
-    st = rset_rendezvous_meet(team->rendezvous, &all, &nonce, &known, &ignored);
+    st = rset_rendezvous_meet(team->rendezvous, &all, &nonce, &known, err);
     *any_out = st == RSET_OK && (all.bits & RSET_TEAM_PENDING) != 0;
     return st;
+}
+
+/* Ranks that have never met may know nothing of each other, and nobody waits for them here. */
+static rset_status
+meet_if_known(rset_team *team, bool *any_out, rset_err *err)
+{
+    *any_out = false;
+    if (team->roots != NULL && team->comm != NULL)
+        return meet_at_the_end(team, any_out, err);
+    return rset_fail(err, RSET_USAGE,
+                     "the ranks have opened or closed no files together in this job, so none takes "
+                     "it in MPI_Finalize: have all of them open it, or close files of their own "
+                     "after it was written");
 }
 
 static void
 end_one(rset_team *team, void *arg)
 {
     void (**say)(const char *text) = arg;
-    char note[RSET_ERR_TEXT] = "";
-    bool any;
+    char        note[RSET_ERR_TEXT] = "";
+    rset_err    why = RSET_ERR_NONE;
+    bool        any;
+    rset_status st = team->ranks > 1 ? meet_if_known(team, &any, &why) : RSET_ABSENT;
 
-    if (team->roots != NULL && team->comm != NULL && team->ranks > 1 &&
-        meet_at_the_end(team, &any) == RSET_OK && any)
+    if (st == RSET_OK && any)
         rset_pending_copy(team, team->roots, note);
+    else if (st != RSET_OK && st != RSET_ABSENT)
+        give_up(team, &why, note);
     if (note[0] != '\0')
         (*say)(note);
     forget(team);

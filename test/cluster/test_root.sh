@@ -23,7 +23,8 @@ export HDF5_DRIVER_CONFIG='scheme=XOR root=meta.h5 timeout=1000'
 
 readers() {
     start
-    check 'written by one rank before the ranks have met' all roots 1 meta , on 0
+    check 'written by one rank before the ranks have met: said' all says 'no replica of .*meta.h5: the ranks have opened or closed no files together' \
+        roots 1 meta , on 0
     check 'all open it: whoever misses it gets it' all says 'meta.h5: was missing, outdated or damaged here, and was copied from node0' \
         roots 1 see , on 0 1 2 3
     check 'and has it then' not says 'copied from' roots 1 see
