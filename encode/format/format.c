@@ -409,7 +409,7 @@ get_payload(const rset_subject *on, const rset_tree *tree, rset_header *h)
     return st;
 }
 
-/* What a newer release has written is not damaged: only that release can tell what it says. */
+/* A header of a newer release is not damaged: only that release can tell what it says. */
 static rset_status
 check_version(const rset_subject *on, const rset_tree *tree)
 {

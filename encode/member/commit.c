@@ -158,7 +158,7 @@ mark_data(const rset_local *local, uint64_t generation)
     rset_file_close(file, NULL);
 }
 
-/* Was its program writing on? */
+/* The program was writing on if the commit has a next journal. */
 static rset_status
 has_next(const rset_local *local, uint64_t generation, bool *has_out, rset_err *err)
 {
@@ -283,8 +283,8 @@ is_void_of(const rset_local *local, const char *name, const char *keep)
            !rset_dir_has_file(local->dir, keep);
 }
 
-/* What is kept of another generation, or was put aside, goes by itself (kept.h, newer.h); the next journal of the commit is the journal
- * from now on. */
+/* Files of generations that are kept or were put aside have their own time to go (kept.h, newer.h); the next journal of the commit
+ * is the journal from now on. */
 static bool
 is_needed(const rset_names *names, const char *name, const rset_commit *stays)
 {

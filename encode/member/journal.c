@@ -52,14 +52,14 @@ go_on(rset_journal *j, const rset_undo *undo, rset_err *err)
 }
 
 rset_status
-rset_journal_new(const rset_local *local, const rset_undo_head *head, char *name,
-                 rset_journal **out, rset_err *err)
+rset_journal_new(const rset_local *local, const rset_undo_head *head, rset_journal **out,
+                 rset_err *err)
 {
     rset_journal *j = calloc(1, sizeof *j);
+    rset_status   st = RSET_OK;
 
     if (j == NULL || pthread_mutex_init(&j->lock, NULL) != 0) {
         free(j);
-        free(name);
         return rset_fail(err, RSET_NOMEM, "no memory to keep what %s was", local->names[0]);
     }
     j->dir = local->dir;
@@ -67,14 +67,17 @@ rset_journal_new(const rset_local *local, const rset_undo_head *head, char *name
     j->kept.generation = head->key;
     j->kept.size = head->size;
     j->kept.end = RSET_UNDO_ENTRIES;
-    j->name = name;
+    j->name = rset_name_of(RSET_NAME_UNDO, local->prefix, head->generation);
     j->data = strdup(local->shadow != NULL ? local->shadow : local->names[0]);
-    if (j->name == NULL || j->data == NULL) {
+    if (j->name == NULL || j->data == NULL)
+        st = rset_fail(err, RSET_NOMEM, "no memory to keep what %s was", local->names[0]);
+    else if (head->generation != 0) /* that of a first one is always looked for */
+        st = rset_names_note(local->dir, local->prefix, (const char *const[]){j->name}, 1, err);
+    if (st != RSET_OK)
         rset_journal_free(j);
-        return rset_fail(err, RSET_NOMEM, "no memory to keep what %s was", local->names[0]);
-    }
-    *out = j;
-    return RSET_OK;
+    else
+        *out = j;
+    return st;
 }
 
 /* The void mark is still to come, and with it a sync of the directory, which the journal's name can wait for: until then nothing of the
@@ -85,33 +88,14 @@ is_marked_next(const rset_evidence *ev)
     return ev->has_header && !ev->is_void && ev->over_name == NULL;
 }
 
-/* Its name is about to be made; that of a first one is always looked for. */
-static rset_status
-note_name(const rset_local *local, const rset_undo_head *head, char **name_out, rset_err *err)
-{
-    char *name = rset_name_of(RSET_NAME_UNDO, local->prefix, head->generation);
-
-    *name_out = name;
-    if (name == NULL)
-        return rset_fail(err, RSET_NOMEM, "no memory to keep what %s was", local->names[0]);
-    return head->generation != 0
-               ? rset_names_note(local->dir, local->prefix, (const char *const[]){name}, 1, err)
-               : RSET_OK;
-}
-
 /* Opens the journal with this head: what `undo` has goes on, if that is given. Its name is durable when that, or the mark, is. */
 static rset_status
 make_journal(const rset_local *local, const rset_evidence *ev, const rset_undo_head *head,
              const rset_undo *undo, rset_journal **out, rset_err *err)
 {
     rset_journal *j = NULL;
-    char         *name;
-    rset_status   st = note_name(local, head, &name, err);
+    rset_status   st = rset_journal_new(local, head, &j, err);
 
-    if (st == RSET_OK)
-        st = rset_journal_new(local, head, name, &j, err);
-    else
-        free(name);
     if (st == RSET_OK && undo != NULL) {
         j->had = undo->head.label;
         j->kept.end = undo->kept.end;

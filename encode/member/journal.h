@@ -73,11 +73,11 @@ rset_status rset_journal_read(rset_journal *journal, uint64_t off, void *buf, si
 rset_status rset_journal_join(rset_journal *journal, const char *prefix, uint64_t generation,
                               rset_err *err);
 
-/* That commit is published, and all else of it has finished: it is the journal from now on, and says so. Best effort: its next head says
- * so as well, and if the program dies before, the next one finishes the commit once more. */
+/* The next journal is the journal from now on, and says so: its commit is published, and all else of that has finished. Best effort: the
+ * next head says so as well, and if the program dies before, whoever opens the file next finishes the commit once more. */
 void rset_journal_publish(rset_journal *journal);
 
-/* That commit has finished: it is written as the journal of the data file `data` now, and not read any more. RSET_NOMEM. */
+/* The journal is written as that of the data file `data` from now on, and not read any more: its commit has finished. RSET_NOMEM. */
 rset_status rset_journal_succeed(rset_journal *journal, const char *data, rset_err *err);
 
 /* Does it belong to a commit? Then that decides what becomes of its file. Pure. */

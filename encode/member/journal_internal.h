@@ -24,8 +24,8 @@ struct rset_journal {
     uint8_t        *buf;
 };
 
-/* A journal with this head, under the name `name`, which is taken over: not on disk yet. Local. RSET_NOMEM. */
-rset_status rset_journal_new(const rset_local *local, const rset_undo_head *head, char *name,
+/* A journal with this head: not on disk yet, but for its name in the names file (N1). Local. RSET_NOMEM, RSET_IO. */
+rset_status rset_journal_new(const rset_local *local, const rset_undo_head *head,
                              rset_journal **out, rset_err *err);
 /* Frees it, and its lock; NULL is accepted. */
 void rset_journal_free(rset_journal *j);

@@ -37,16 +37,9 @@ head_of(const rset_local *local, const rset_evidence *ev, rset_undo_head *out, r
 static rset_status
 begin(const rset_local *local, const rset_undo_head *head, rset_journal **out, rset_err *err)
 {
-    char         *name = rset_name_of(RSET_NAME_UNDO, local->prefix, head->generation);
     rset_journal *j = NULL;
-    rset_status   st = name != NULL ? rset_names_note(local->dir, local->prefix,
-                                                      (const char *const[]){name}, 1, err)
-                                    : no_memory(rset_local_name(local), err);
+    rset_status   st = rset_journal_new(local, head, &j, err);
 
-    if (st == RSET_OK)
-        st = rset_journal_new(local, head, name, &j, err);
-    else
-        free(name);
     if (st == RSET_OK)
         st = rset_journal_create(j, local->prefix, err);
     if (st == RSET_OK)

@@ -30,6 +30,8 @@ rset_status rset_kept_add_updated(const rset_local *local, const rset_evidence *
                                   const rset_undo *since, const rset_overlay *update, bool noted,
                                   uint64_t *generation_out, rset_err *err);
 
+/* ---- kept_remove.c ---- */
+
 /* The commit did not come to be: removes what rset_kept_add has made. */
 rset_status rset_kept_take_back(const rset_local *local, uint64_t generation, rset_err *err);
 
@@ -59,8 +61,6 @@ void rset_kept_release(const rset_local *local);
 
 /* The newest of them that is there and older than `than`; 0: none. `ev`: of the file that they are kept of. */
 uint64_t rset_kept_before(const rset_local *local, const rset_evidence *ev, uint64_t than);
-
-/* ---- kept_without.c ---- */
 
 /* rset_kept_add, or the other one, has failed for want of room. The commit can go on without it: removes what was made of that generation. What rests on it is made whole, as far as that can
  * be done. RSET_IO. */

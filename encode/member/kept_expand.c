@@ -102,7 +102,7 @@ is_recorded(const rset_kept_expanding *x)
            info->files[0].attrs.size == x->undo.head.size;
 }
 
-/* Its data file was put aside, and nothing is to be laid over that. */
+/* A data file that was put aside is whole where nothing is to be laid over it. */
 static bool
 is_whole(const rset_kept_expanding *x)
 {

@@ -1,4 +1,4 @@
-/* kept_internal.h: the files of an older generation; what kept.c (adding, removing) and kept_expand.c (making one whole) share.
+/* kept_internal.h: the files of an older generation; what kept.c (adding), kept_remove.c and kept_expand.c (making one whole) share.
  * Nobody else includes this. */
 #ifndef RSET_KEPT_INTERNAL_H
 #define RSET_KEPT_INTERNAL_H

@@ -136,11 +136,11 @@ rset_status rset_survey_ahead(rset_dir *dir, const char *prefix, const char *dat
                               uint64_t generation, rset_evidence *out, rset_err *err);
 void        rset_evidence_free(rset_evidence *ev);
 
-/* What of it others can ask for, as bytes for another process of this program, in a new block that is freed with free(): not the names
+/* Packs what other processes of this program can ask of the evidence into a new block, which is freed with free(): not the names
  * of its files, nor which generations are kept or were put aside. RSET_NOMEM. */
 rset_status rset_evidence_pack(const rset_evidence *ev, uint8_t **block_out, size_t *len_out,
                                rset_err *err);
-/* Such a block as it came from one. False, and *out is zero: it is none, or there is no memory. */
+/* Unpacks such a block that another process has sent. False, and *out is zero: it is none, or there is no memory. */
 bool rset_evidence_unpack(const void *block, size_t len, rset_evidence *out);
 
 /* Generations: the upper 24 bits count commits of a file, the lower 40 are random; 0 is "written
@@ -207,7 +207,8 @@ bool rset_evidence_names_differ(const rset_evidence *ev);
 /* Is the descriptor file there and does it say what the header says? */
 bool rset_evidence_described(const rset_evidence *ev);
 
-/* What is prepared, which there is, gets the name that publishes it. *ev stays as it is. Local. */
+/* Gives the redundancy file, or update, that is prepared (ev->next_name is not NULL) the name that publishes it. *ev stays as it is.
+ * Local. */
 rset_status rset_evidence_publish(rset_dir *dir, const rset_evidence *ev, rset_err *err);
 
 /* Puts a published update into the redundancy file (delta.h), if there is one. *ev is updated. */

@@ -25,7 +25,7 @@ typedef struct putting {
     rset_err         *err;
 } putting;
 
-/* What is kept of other generations stays, as what was put aside does; a new file that is written is none of this one. */
+/* Files of other generations that are kept stay, as those do that were put aside; a new file that is written is none of this one. */
 static bool
 goes_with_it(const putting *p, const char *name, uint64_t generation)
 {

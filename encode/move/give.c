@@ -21,7 +21,8 @@ rset_move_kind(const char *name, const char *prefix)
     rset_name parsed;
     uint64_t  generation;
 
-    return rset_name_classify(name, rset_name_is_beside_older(name, prefix, older) ? older : prefix,
+    return rset_name_classify(name,
+                              rset_name_beside_older(name, prefix, older) != 0 ? older : prefix,
                               &parsed, &generation);
 }
 
@@ -49,15 +50,11 @@ older_of(const rset_move_giver *g, const char *name)
     const rset_located *l = given(g);
     const uint64_t      newest = rset_evidence_generation(&l->evidence);
     char                older[NAME_MAX + 1];
-    rset_name           parsed;
-    uint64_t            generation = 0;
+    uint64_t            generation = rset_name_beside_older(name, l->prefix, older);
 
-    if (rset_name_is_beside_older(name, l->prefix, older)) {
-        older[strlen(older) - 1] = '\0'; /* the dot */
-        return rset_name_kept(older);
-    }
-    return rset_name_role_of(rset_name_classify(name, l->prefix, &parsed, &generation)) ==
-                       RSET_ROLE_BEFORE &&
+    if (generation != 0)
+        return generation;
+    return rset_name_is_before(name, l->prefix, &generation) &&
                    rset_names_has_older(&g->names, generation) &&
                    (newest == 0 || rset_generation_newer(newest, generation))
                ? generation

@@ -148,7 +148,7 @@ note_older(rset_move *m)
         rset_move_file *f = &m->job.files[i];
         char            older[NAME_MAX + 1];
 
-        if (f->older != 0 && rset_name_is_beside_older(f->name, local->prefix, older))
+        if (f->older != 0 && rset_name_beside_older(f->name, local->prefix, older) != 0)
             st = rset_move_note(local->dir, older, f->name, &f->noted, m->err);
         else if (f->older != 0)
             st = rset_names_note_kept(local->dir, local->prefix, NULL, 0, f->older, m->err);
@@ -216,7 +216,7 @@ step_of(const rset_move *m, const rset_move_file *f)
 
     if (rset_move_is_data(m->args.local, f->name))
         return DATA;
-    return f->older != 0 && !rset_name_is_beside_older(f->name, m->args.local->prefix, older)
+    return f->older != 0 && rset_name_beside_older(f->name, m->args.local->prefix, older) == 0
                ? OLDER
                : OTHERS;
 }
@@ -267,7 +267,7 @@ take_back(const rset_move *m)
         if (f->was[0] != '\0' && rset_dir_has_file(local->dir, f->was) &&
             rset_dir_rename(local->dir, f->was, f->name, NULL) == RSET_OK)
             (void)rset_dir_unlink(local->dir, f->was, NULL); /* two names of one file stay */
-        if (f->noted && rset_name_is_beside_older(f->name, local->prefix, older))
+        if (f->noted && rset_name_beside_older(f->name, local->prefix, older) != 0)
             (void)rset_names_forget(local->dir, older, NULL);
     }
     if (m->noted)

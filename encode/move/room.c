@@ -173,7 +173,7 @@ find_units(removal *v)
     if (st == RSET_OK && rset_dir_list(v->dir, add_name, v, v->err) != RSET_OK)
         st = v->err->status;
     for (size_t i = 0; st == RSET_OK && !is_older && i < v->names.n; i++)
-        if (rset_name_is_beside_older(v->names.at[i], v->prefix, prefix) && !has_unit(v, prefix))
+        if (rset_name_beside_older(v->names.at[i], v->prefix, prefix) != 0 && !has_unit(v, prefix))
             st = v->home ? add_own(v, prefix) : add_strange(v, prefix);
     return st == RSET_OK ? v->err->status : st;
 }

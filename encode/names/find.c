@@ -127,31 +127,21 @@ look_at_list(search *s)
     free(name);
 }
 
-/* 0: the name does not lie beside an older generation. */
-static uint64_t
-beside_which(const search *s, const char *name)
-{
-    char older[NAME_MAX + 1];
-
-    if (!rset_name_is_beside_older(name, s->to->prefix, older))
-        return 0;
-    older[strlen(older) - 1] = '\0'; /* the dot */
-    return rset_name_kept(older);
-}
-
 /* Drops names of files that are gone, and those that are not ours or that of the names file. */
 static void
 look_at_all(search *s, sighting *seen)
 {
     rset_names *to = s->to;
     size_t      kept = 0;
+    char        older[NAME_MAX + 1];
 
     for (size_t i = 0; i < to->n; i++) {
         sighting *at = &seen[kept];
 
         at->st = rset_dir_stat(s->dir, to->at[i], &at->sb, NULL);
         at->kind = at->st != RSET_ABSENT ? kind_of(s, to->at[i]) : RSET_NAME_LIST;
-        at->beside = at->kind == RSET_NAME_OTHER ? beside_which(s, to->at[i]) : 0;
+        at->beside =
+            at->kind == RSET_NAME_OTHER ? rset_name_beside_older(to->at[i], to->prefix, older) : 0;
         if (at->kind == RSET_NAME_LIST || (at->kind == RSET_NAME_OTHER && at->beside == 0))
             free(to->at[i]);
         else
@@ -276,31 +266,35 @@ by_directory(search *s, const struct timespec *since, rset_err *err)
     return outcome(s, st, err);
 }
 
-/* The list of older generations is believed, as the rest of the names file is; where that is not all, those count of which there is
- * something. */
+/* The list of older generations is believed, as the rest of the names file is. */
 static void
-take_older(search *s, bool believed)
+take_older(search *s)
+{
+    s->to->older = s->noted.older;
+    s->to->nolder = s->noted.nolder;
+    s->noted.older = NULL;
+    s->noted.nolder = 0;
+}
+
+/* Leaves those older generations in the list of which there is something. */
+static void
+leave_out_older(search *s)
 {
     rset_names *to = s->to;
     bool       *there = calloc(s->noted.nolder + 1, sizeof *there);
+    uint64_t    generation = 0;
+    rset_older *one;
+    size_t      n = 0;
 
     s->nomem = s->nomem || there == NULL;
-    for (size_t i = 0; !s->nomem && !believed && i < to->n; i++) {
-        rset_name   parsed;
-        uint64_t    generation = 0;
-        rset_older *one;
-
-        if (rset_name_role_of(rset_name_classify(to->at[i], to->prefix, &parsed, &generation)) ==
-                RSET_ROLE_BEFORE &&
+    for (size_t i = 0; !s->nomem && i < to->n; i++)
+        if (rset_name_is_before(to->at[i], to->prefix, &generation) &&
             rset_older_is(&s->noted, generation, &one))
             there[one - s->noted.older] = true;
-    }
-    to->older = s->noted.older;
     for (size_t i = 0; !s->nomem && i < s->noted.nolder; i++)
-        if (believed || there[i])
-            to->older[to->nolder++] = to->older[i];
-    s->noted.older = NULL;
-    s->noted.nolder = 0;
+        if (there[i])
+            s->noted.older[n++] = s->noted.older[i];
+    s->noted.nolder = n;
     free(there);
 }
 
@@ -319,7 +313,8 @@ by_all(search *s, const struct timespec *since, rset_err *err)
 {
     const rset_status st = by_directory(s, since, err);
 
-    take_older(s, false);
+    leave_out_older(s);
+    take_older(s);
     return outcome(s, st, err);
 }
 
@@ -375,7 +370,9 @@ find(rset_dir *dir, const char *prefix, const char *data, bool all, rset_names *
         st = by_stems(&s, all || noted != RSET_NOTED_GOOD, err);
     out->noted = noted == RSET_NOTED_GOOD && s.redundancy;
     if (st == RSET_OK && out->noted) {
-        take_older(&s, !all);
+        if (all)
+            leave_out_older(&s);
+        take_older(&s);
         st = outcome(&s, st, err);
     } else if (st == RSET_OK) {
         if (noted != RSET_NOTED_OLD) /* one that leads to nothing */

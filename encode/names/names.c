@@ -116,21 +116,30 @@ rset_name_kept(const char *name)
 }
 
 bool
-rset_name_is_beside_older(const char *name, const char *prefix, char *older)
+rset_name_is_before(const char *name, const char *prefix, uint64_t *generation_out)
+{
+    rset_name parsed;
+
+    return rset_name_role_of(rset_name_classify(name, prefix, &parsed, generation_out)) ==
+           RSET_ROLE_BEFORE;
+}
+
+uint64_t
+rset_name_beside_older(const char *name, const char *prefix, char *older)
 {
     const size_t n = strlen(prefix) + ADDED_DATA; /* the prefix ends in the first byte of these */
     rset_name    parsed;
     uint64_t     generation;
 
     if (strlen(name) <= n || n > NAME_MAX || name[n - 1] != '.')
-        return false;
+        return 0;
     memcpy(older, name, n - 1);
     older[n - 1] = '\0';
     if (rset_name_classify(older, prefix, &parsed, &generation) != RSET_NAME_DATA)
-        return false;
+        return 0;
     older[n - 1] = '.';
     older[n] = '\0';
-    return true;
+    return generation;
 }
 
 rset_name_kind

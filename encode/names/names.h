@@ -79,9 +79,13 @@ rset_status rset_name_seen(const char *name, bool *ours_out, char **prefix_out, 
 /* The generation that a data file of this name is kept, or was put aside, as; 0: it is no such name. Pure. */
 uint64_t rset_name_kept(const char *name);
 
-/* Does the name lie beside an older generation that is kept of the data file whose prefix this is? `older`, room for NAME_MAX + 1
+/* The older generation that the name lies beside, of the data file whose prefix this is; 0: beside none. `older`, room for NAME_MAX + 1
  * bytes: the prefix of that generation. Pure. */
-bool rset_name_is_beside_older(const char *name, const char *prefix, char *older);
+uint64_t rset_name_beside_older(const char *name, const char *prefix, char *older);
+
+/* Is it the name of a generation that can be gone back to (RSET_ROLE_BEFORE), of the data file whose prefix this is? *generation_out:
+ * which. Pure. */
+bool rset_name_is_before(const char *name, const char *prefix, uint64_t *generation_out);
 
 /* As what: RSET_NAME_DATA, RSET_NAME_NEWER or RSET_NAME_LOST; RSET_NAME_OTHER: it is no such name. Pure. */
 rset_name_kind rset_name_kept_as(const char *name);

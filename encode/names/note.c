@@ -150,11 +150,10 @@ open_names(note *w, rset_err *err)
 static bool
 is_kept(const rset_names *there, const char *name)
 {
-    rset_name            parsed;
-    uint64_t             generation = 0;
-    const rset_name_kind kind = rset_name_classify(name, there->prefix, &parsed, &generation);
+    uint64_t generation;
 
-    return rset_name_role_of(kind) == RSET_ROLE_BEFORE && rset_names_has_older(there, generation);
+    return rset_name_is_before(name, there->prefix, &generation) &&
+           rset_names_has_older(there, generation);
 }
 
 /* Until now nobody has noted what is there. */
@@ -220,12 +219,9 @@ static bool
 is_kept_or_gone(const char *name, void *arg)
 {
     const note *w = arg;
-    rset_name   parsed;
     uint64_t    generation;
 
-    return rset_name_role_of(rset_name_classify(name, w->prefix, &parsed, &generation)) ==
-               RSET_ROLE_BEFORE ||
-           is_gone(name, arg);
+    return rset_name_is_before(name, w->prefix, &generation) || is_gone(name, arg);
 }
 
 static rset_status

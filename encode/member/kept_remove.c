@@ -1,0 +1,229 @@
+/* kept_remove.c: older generations are removed: those that are too many, what a commit left that did not come to be, and what is about to
+ * change under their second name. See kept.h. */
+#include "commit.h"
+#include "kept_internal.h"
+#include "names/names.h"
+#include "store/identity.h"
+
+#include <stdlib.h>
+
+/* Removes the file of that name, unless it is another user's (N7). */
+static rset_status
+unlink_own(const rset_local *local, const char *name, rset_err *err)
+{
+    return rset_dir_has_foreign(local->dir, name) ? RSET_OK
+                                                  : rset_dir_unlink(local->dir, name, err);
+}
+
+/* Removes what protects that generation as an older one. */
+static rset_status
+remove_protection(const rset_local *local, const rset_kept_names *k, rset_err *err)
+{
+    return rset_commit_forget(&(rset_local){.dir = local->dir, .prefix = k->prefix}, NULL, err);
+}
+
+static rset_status
+remove_all(const rset_local *local, const rset_kept_names *k, rset_err *err)
+{
+    rset_status st = remove_protection(local, k, err);
+
+    if (st == RSET_OK)
+        st = unlink_own(local, k->data, err);
+    return st == RSET_OK ? unlink_own(local, k->undo, err) : st;
+}
+
+/* Removes the copies of a generation that counts still: what the file would be rolled back with stays, and is listed as that again. */
+static rset_status
+remove_copy(const rset_local *local, const rset_kept_names *k, uint64_t generation, rset_err *err)
+{
+    rset_evidence ev = {0};
+    rset_status   st = rset_survey_local(local, &ev, err);
+    const bool    is_void = ev.is_void || ev.over_name != NULL || !ev.has_header;
+    const bool    aside = ev.undo.there && ev.undo.of == generation && ev.undo.aside;
+
+    rset_evidence_free(&ev);
+    if (st == RSET_OK)
+        st = remove_protection(local, k, err);
+    if (st == RSET_OK && !aside)
+        st = unlink_own(local, k->data, err);
+    if (st == RSET_OK && !is_void)
+        return unlink_own(local, k->undo, err);
+    return st == RSET_OK
+               ? rset_names_note(local->dir, local->prefix, (const char *const[]){k->undo}, 1, err)
+               : st;
+}
+
+static rset_status
+take_back(const rset_local *local, uint64_t generation, bool counts, rset_err *err)
+{
+    rset_kept_names k = {0};
+    rset_status     st = rset_kept_names_of(local, generation, &k, err);
+
+    if (st == RSET_OK)
+        st = counts ? remove_copy(local, &k, generation, err) : remove_all(local, &k, err);
+    if (st == RSET_OK)
+        rset_names_forget_older(local->dir, local->prefix, generation);
+    rset_kept_names_free(&k);
+    return st;
+}
+
+rset_status
+rset_kept_take_back(const rset_local *local, uint64_t generation, rset_err *err)
+{
+    return take_back(local, generation, true, err);
+}
+
+rset_status
+rset_kept_remove(const rset_local *local, uint64_t generation, rset_err *err)
+{
+    return take_back(local, generation, false, err);
+}
+
+rset_status
+rset_kept_detach(const rset_local *local, uint64_t generation, rset_err *err)
+{
+    rset_older *list = NULL;
+    size_t      n = 0, i = 0;
+    rset_status st = rset_names_older(local->dir, local->prefix, &list, &n, err);
+
+    while (i < n && (!rset_generation_newer(generation, list[i].generation) ||
+                     !rset_kept_is_there(local, list[i].generation)))
+        i++;
+    if (st == RSET_OK && i < n)
+        st = rset_kept_expand(local, list[i].generation, err);
+    free(list);
+    return st;
+}
+
+rset_status
+rset_kept_drop(const rset_local *local, uint64_t generation, rset_err *err)
+{
+    rset_status st = rset_kept_detach(local, generation, err);
+
+    return st == RSET_OK ? rset_kept_remove(local, generation, err) : st;
+}
+
+/* Does the data file have a second name? Only then can a generation that is kept be the same file. */
+static bool
+has_another_name(const rset_local *local)
+{
+    struct stat sb;
+
+    return local->nfiles > 0 && rset_dir_stat(local->dir, local->names[0], &sb, NULL) == RSET_OK &&
+           sb.st_nlink > 1;
+}
+
+/* A generation that was restored is the newest now: what a run that was killed has left of it is the same file. */
+static bool
+is_same_file(const rset_local *local, uint64_t generation)
+{
+    char         *data = rset_name_of(RSET_NAME_DATA, local->prefix, generation);
+    rset_identity kept, now;
+
+    if (data == NULL)
+        return false;
+    kept = rset_dir_identity(local->dir, data);
+    now = rset_dir_identity(local->dir, local->names[0]);
+    free(data);
+    return rset_identity_same(&kept, &now);
+}
+
+/* Where those begin that are more than `keep` allows, one counted that has the name; what could not be had does not count. */
+static size_t
+first_too_many(const rset_older *list, size_t n, size_t newer, int keep)
+{
+    size_t i = newer;
+
+    if (keep <= 0)
+        return newer;
+    for (int counted = 1; i < n && counted < keep; i++)
+        counted += !list[i].refused;
+    return i;
+}
+
+/* The oldest first: what others rest on is never gone before them. `list`: newest first. Of those that stay none is looked at, however
+ * many they are. */
+static rset_status
+retire(const rset_local *local, const rset_older *list, size_t n, uint64_t current, int keep,
+       rset_err *err)
+{
+    const bool  linked = has_another_name(local);
+    rset_status st = RSET_OK;
+    size_t      newer = 0, too_many;
+
+    while (newer < n && !rset_generation_newer(current, list[newer].generation))
+        newer++;
+    too_many = first_too_many(list, n, newer, keep);
+    for (size_t i = n; st == RSET_OK && i > 0; i--)
+        if (i <= newer || i > too_many)
+            st = take_back(local, list[i - 1].generation, list[i - 1].generation == current, err);
+        else if (linked && is_same_file(local, list[i - 1].generation))
+            st = rset_kept_drop(local, list[i - 1].generation, err);
+    return st;
+}
+
+rset_status
+rset_kept_retire(const rset_local *local, uint64_t current, int keep, rset_err *err)
+{
+    rset_older *list = NULL;
+    size_t      n = 0;
+    rset_status st = rset_names_older(local->dir, local->prefix, &list, &n, err);
+
+    if (st == RSET_OK)
+        st = retire(local, list, n, current, keep, err);
+    free(list);
+    return st;
+}
+
+void
+rset_kept_release(const rset_local *local)
+{
+    rset_err      ignored = RSET_ERR_NONE;
+    rset_evidence ev = {0};
+    uint64_t      newest;
+
+    if (rset_survey_local(local, &ev, &ignored) == RSET_OK) {
+        newest = rset_kept_before(local, &ev,
+                                  ev.has_header ? rset_evidence_generation(&ev) : UINT64_MAX);
+        if (newest != 0)
+            (void)rset_kept_expand(local, newest, &ignored);
+    }
+    rset_evidence_free(&ev);
+}
+
+rset_status
+rset_kept_part(const rset_local *local, rset_evidence *ev, bool leads_back, rset_err *err)
+{
+    const uint64_t current = rset_evidence_generation(ev);
+    const bool     linked = ev->nkept > 0 && has_another_name(local);
+    rset_status    st = RSET_OK;
+    size_t         n = 0;
+
+    for (size_t i = 0; st == RSET_OK && i < ev->nkept; i++) {
+        const bool older = current == 0 || rset_generation_newer(current, ev->kept[i]);
+
+        if (older && linked && is_same_file(local, ev->kept[i]))
+            st = rset_kept_drop(local, ev->kept[i], err);
+        else if (older || (leads_back && rset_kept_is_back(local, ev->kept[i])))
+            ev->kept[n++] = ev->kept[i];
+        else if (rset_kept_is_there(local,
+                                    ev->kept[i])) /* a commit under way may only have noted it */
+            st = take_back(local, ev->kept[i], ev->kept[i] == current, err);
+    }
+    if (st != RSET_OK)
+        return st;
+    ev->nkept = n;
+    if (!leads_back && n > 0)
+        rset_kept_release(local);
+    return RSET_OK;
+}
+
+rset_status
+rset_kept_do_without(const rset_local *local, uint64_t generation, rset_err *err)
+{
+    const rset_status st = rset_kept_take_back(local, generation, err);
+
+    if (st == RSET_OK)
+        rset_kept_release(local);
+    return st;
+}
