@@ -61,27 +61,36 @@ go_on_without(rset_session *session, const rset_err *why, rset_err *err)
     return RSET_OK;
 }
 
+/* Does a commit of it count that this session knows nothing of? What it commits in the background may be published already. */
+static bool
+is_of_another_generation(const rset_session *session)
+{
+    rset_evidence ev = {0};
+    bool          other;
+
+    if (session->part != NULL)
+        return false;
+    other = rset_survey_one(session->at.local.dir, session->at.prefix, session->at.base, &ev,
+                            NULL) != RSET_OK ||
+            rset_evidence_generation(&ev) != rset_evidence_generation(&session->at.evidence);
+    rset_evidence_free(&ev);
+    return other;
+}
+
 /* Does the name still lead to the file that was opened, of the generation that it was of (V6)? Whoever has removed the name wants the
  * file gone, and a time that was set is no change. */
 static bool
 is_what_was_opened(const rset_session *session)
 {
     const rset_identity *is = &session->is;
-    rset_evidence        ev = {0};
     rset_identity        now;
-    bool                 same;
 
     if (!rset_session_is_update(session) || session->at.local.dir == NULL || is->inode == 0)
         return true;
     now = rset_dir_identity(session->at.local.dir, session->at.base);
     if (rset_identity_unchanged(&now, is) || now.inode == 0)
         return true;
-    same = rset_identity_same(&now, is) &&
-           rset_survey_one(session->at.local.dir, session->at.prefix, session->at.base, &ev,
-                           NULL) == RSET_OK &&
-           rset_evidence_generation(&ev) == rset_evidence_generation(&session->at.evidence);
-    rset_evidence_free(&ev);
-    return same;
+    return rset_identity_same(&now, is) && !is_of_another_generation(session);
 }
 
 /* Opened without the others, or left by them in the middle of a commit, it is not this process's to change while they may have

@@ -1,6 +1,6 @@
 /* link_commit CASE DIR JUDGE [N]: files that are protected while they stay open: H5FDredset_commit, and H5Fflush with
  * commit=flush. Each rank has a file of its own, DIR/data_<rank>.h5. Links the driver; the settings are those of
- * HDF5_DRIVER_CONFIG. Run by test_commit.sh and test_series.sh.
+ * HDF5_DRIVER_CONFIG. Run by test_commit.sh, test_series.sh and test_pauses.sh.
  *
  *   series     N commits of a file that stays open, and the end without closing it; see link_commit_series.c
  *   anew       the same of a file that is created over
@@ -22,6 +22,8 @@
  *   behind_full   a disk is full in one of them
  *   behind_flush  with commit=flush, rank 3 stands still for two of them
  *   behind_first  the first commit of a job that has opened the file of `closed`
+ *   pauses     rank 1 is held before each call that one makes, and its program goes on; N: how, see link_commit_pauses.c
+ *   pause_dies the same before one call, and the job dies; N: 4 times which, and how
  *   child      a child exits while one is under way
  *   finalize   MPI_Finalize before H5Fclose
  *   swmr, start_swmr, plain   commit 1, and the end without closing: opened for SWMR writing; SWMR writing is started after it;
@@ -355,6 +357,8 @@ static const struct {
              {"behind_first", case_behind_first, NULL},
              {"child", case_child, NULL},
              {"moment", NULL, case_moment},
+             {"pauses", NULL, case_pauses},
+             {"pause_dies", NULL, case_pause_dies},
              {"finalize", case_finalize, NULL}};
 
 /* What is none of these is a way to end (case_last). */

@@ -70,6 +70,11 @@ void case_child(void);
 
 void case_moment(int then);
 
+/* ---- link_commit_pauses.c ---- */
+
+void case_pauses(int how);
+void case_pause_dies(int n);
+
 /* ---- link_commit_series.c ---- */
 
 /* A file that is written and committed `commits` times, from where it is; the first thing is to see where that is. `anew`:
