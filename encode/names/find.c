@@ -12,8 +12,9 @@ typedef struct search {
     rset_whose  whose;
     rset_stems
          noted; /* what the names file lists; of older generations also what is found to be one */
-    bool redundancy; /* a redundancy file is among them */
-    bool bad_list;   /* the names file says nothing */
+    char former[NAME_MAX + 1]; /* a name that an earlier release gave; "": none was seen */
+    bool redundancy;           /* a redundancy file is among them */
+    bool bad_list;             /* the names file says nothing */
     bool nomem;
 } search;
 
@@ -59,6 +60,8 @@ collect_all_of(const char *name, void *arg)
     bool    fixed;
     char   *stem = rset_stem_of(name, s->to->prefix, &fixed);
 
+    if (rset_name_is_former(name, s->to->prefix))
+        snprintf(s->former, sizeof s->former, "%s", name);
     if (stem != NULL)
         (void)rset_stem_names(stem, s->to->prefix, collect, s);
     free(stem);
@@ -213,9 +216,26 @@ leave_out(search *s)
     rset_dir_trust(s->dir, &s->whose.trust);
 }
 
+/* What an earlier release has left is of this file: its owner has made it, as all that counts. */
+static bool
+is_of_former(const search *s)
+{
+    struct stat sb;
+
+    return s->former[0] != '\0' && rset_dir_stat(s->dir, s->former, &sb, NULL) == RSET_OK &&
+           rset_whose_not(&s->whose, RSET_NAME_UNDO, &sb) == NULL;
+}
+
 static rset_status
 outcome(const search *s, rset_status st, rset_err *err)
 {
+    if (st == RSET_OK && is_of_former(s))
+        return rset_fail(
+            err, RSET_USAGE,
+            "%s/%s: was left by an earlier release of redset, which alone can tell what "
+            "is in it: nothing was changed; open and close the files with that release "
+            "and keep=1, or remove what protects them with its h5redset unprotect",
+            rset_dir_path(s->dir), s->former);
     return st == RSET_OK && s->nomem
                ? rset_fail(err, RSET_NOMEM, "%s: no memory for the names in it",
                            rset_dir_path(s->dir))

@@ -143,6 +143,43 @@ rset_name_classify(const char *name, const char *prefix, rset_name *parsed,
     return parsed->scheme == NULL && kind == RSET_NAME_PLAIN ? RSET_NAME_DESC : kind;
 }
 
+/* ---- names of earlier releases ---- */
+
+static bool
+is_one_of(const char *text, const char *const *list)
+{
+    while (*list != NULL && strcmp(text, *list) != 0)
+        list++;
+    return *list != NULL;
+}
+
+bool
+rset_name_is_former(const char *name, const char *prefix)
+{
+    static const char *const alone[] = {"redset.journal", "redset.journal.begun", NULL};
+    static const char *const of_generation[] = {".shadow", ".old",     ".back",
+                                                ".kept",   ".journal", NULL};
+    static const char        update[] = ".delta";
+    const size_t             n = strlen(name), m = sizeof update - 1;
+    const char              *rest = name + strlen(prefix);
+    char                     bare[NAME_MAX + 1];
+    rset_name                parsed;
+
+    if (strncmp(name, prefix, strlen(prefix)) != 0 || n >= sizeof bare)
+        return false;
+    if (is_one_of(rest, alone))
+        return true;
+    if (strncmp(rest, "redset.", 7) == 0 &&
+        strspn(rest + 7, "0123456789abcdef") == RSET_GENERATION_DIGITS)
+        return is_one_of(rest + 7 + RSET_GENERATION_DIGITS, of_generation);
+    if (n <= m || strcmp(name + n - m, update) != 0)
+        return false;
+    memcpy(bare, name, n - m);
+    bare[n - m] = '\0';
+    return rset_format_parse_name(bare, &parsed) && parsed.scheme != NULL &&
+           parsed.prefix_len == strlen(prefix);
+}
+
 /* ---- from a kind to its name ---- */
 
 char *

@@ -58,6 +58,20 @@ lies_beside(const char *name)
            (n > m && strcmp(name + n - m, RSET_SUFFIX_FIX) == 0);
 }
 
+/* Is what has that prefix beside the older generation of an earlier release (rset_name_is_former)? That is no file of its own. */
+static bool
+is_beside_former(const char *prefix)
+{
+    const size_t n = strlen(prefix);
+    char         data[NAME_MAX + 1], main[NAME_MAX + 1];
+
+    if (n <= ADDED_DATA + 1 || n >= sizeof data)
+        return false;
+    snprintf(data, sizeof data, "%.*s", (int)(n - 1), prefix);
+    snprintf(main, sizeof main, "%.*s", (int)(n - ADDED_DATA), prefix);
+    return rset_name_is_former(data, main);
+}
+
 rset_status
 rset_name_seen(const char *name, bool *ours_out, char **prefix_out, rset_err *err)
 {
@@ -72,6 +86,10 @@ rset_name_seen(const char *name, bool *ours_out, char **prefix_out, rset_err *er
     }
     *ours_out = rset_format_parse_name(bare, &parsed) || lies_beside(name);
     free(bare);
+    if (*prefix_out != NULL && is_beside_former(*prefix_out)) {
+        free(*prefix_out);
+        *prefix_out = NULL;
+    }
     return RSET_OK;
 }
 

@@ -58,6 +58,10 @@ bool rset_name_is_data(rset_name_kind kind);
 rset_name_kind rset_name_classify(const char *name, const char *prefix, rset_name *parsed,
                                   uint64_t *generation_out);
 
+/* Has a release from before the extensions had a number (FORMAT-extensions.md 10) called so what was under way, or kept, beside the data
+ * file whose prefix this is? Only that release can tell what is in it. Pure. */
+bool rset_name_is_former(const char *name, const char *prefix);
+
 /* New strings; NULL without memory. */
 char *rset_join_names(const char *first, const char *second);
 /* Makes the name that a file of this kind and generation has. Kinds whose names say no generation are not asked for. */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char magic[] = {'R', 'S', 'E', 'T', 'N', 'A', 'M', '2'};
+static const char magic[] = {'R', 'S', 'E', 'T', 'N', 'A', 'M', '3'};
 
 /* After a descriptor's name: that of the first data file that a rebuild was writing; there is seldom another. */
 #define FIRST_REBUILT ".0" RSET_SUFFIX_FIX

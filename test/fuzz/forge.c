@@ -91,7 +91,7 @@ forge_mend_list(memfs_file *f)
 {
     uint64_t length, older;
 
-    if (!begins(f, 0, LIST_HEAD, "RSETNAM2"))
+    if (!begins(f, 0, LIST_HEAD, "RSETNAM3"))
         return false;
     length = rset_get64(f->data + LIST_LENGTH);
     if (length > f->size - LIST_HEAD)
@@ -168,7 +168,7 @@ forge_list(memfs_file *f, uint64_t boot, const forge_stems *stems, const uint64_
     const size_t length = stems->used;
 
     memfs_resize(f, LIST_HEAD + length + nolder * LIST_EACH);
-    put_text(f->data, "RSETNAM2");
+    put_text(f->data, "RSETNAM3");
     rset_put64(f->data + 8, boot);
     rset_put64(f->data + 16, stems->n);
     rset_put64(f->data + LIST_LENGTH, length);

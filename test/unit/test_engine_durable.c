@@ -72,7 +72,7 @@ written(int fd)
 static bool
 is_names_file(const void *buf, size_t len)
 {
-    return len > 8 && memcmp(buf, "RSETNAM2", 8) == 0;
+    return len > 8 && memcmp(buf, "RSETNAM3", 8) == 0;
 }
 
 static ssize_t

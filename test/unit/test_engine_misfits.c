@@ -213,6 +213,43 @@ files_of_a_newer_release_are_refused(world *w)
     }
 }
 
+/* What a release from before the extensions had a number has left, beside a file of rank 2 (FORMAT-extensions.md 10). */
+static const char *const former[] = {"redset.journal",
+                                     "redset.journal.begun",
+                                     "redset.0000073004ba5e51.journal",
+                                     "redset.0000073004ba5e51.back",
+                                     "redset.0000073004ba5e51.shadow",
+                                     "redset.0000073004ba5e51.old",
+                                     "redset.0000073004ba5e51.kept",
+                                     ".delta"};
+
+enum { FORMER = sizeof former / sizeof *former };
+
+/* Nothing is a content of the files as it would be without it: on all ranks they are refused, and nothing is changed. The names file
+ * of such a release says nothing to this one. */
+static void
+what_an_earlier_release_has_left_is_refused(world *w, int n)
+{
+    const char *const data = job_data(&w->job, 2);
+    char             *left = NULL, *list = NULL;
+    image             before;
+
+    assert_true(asprintf(&left, former[n][0] == '.' ? "%s%s" : "%s.%s",
+                         former[n][0] == '.' ? job_redundancy(&w->job, 2) : data, former[n]) > 0);
+    assert_true(asprintf(&list, "%s.redset.names", data) > 0);
+    write_file(left, "RSETJRN2", 8);
+    write_file(list, n % 2 == 0 ? "RSETNAM1" : "RSETNAM2", 8);
+    before = image_take(w->base);
+    assert_int_equal(job_recover(&w->job), RSET_USAGE);
+    assert_non_null(strstr(job_text(&w->job), left));
+    assert_non_null(strstr(job_text(&w->job), "was left by an earlier release of redset"));
+    assert_int_not_equal(job_protect(&w->job), RSET_OK);
+    assert_image(w, &before, NULL, IMAGE_UNTOUCHED);
+    image_free(&before);
+    free(left);
+    free(list);
+}
+
 int
 main(void)
 {
@@ -222,6 +259,8 @@ main(void)
         DAMAGE_TEST(redundancy_of_any_length_settles, EACH_KIND, BLOCK + 300),
         DAMAGE_TEST_FOR(lost_descriptors_come_back, EACH_KIND, 300, 0, DAMAGES),
         DAMAGE_TEST(files_of_a_newer_release_are_refused, EACH_BUT_SINGLE, 3000),
+        DAMAGE_TEST_FOR(what_an_earlier_release_has_left_is_refused, EACH_BUT_SINGLE, 3000, 0,
+                        FORMER),
         DAMAGE_TEST(directory_in_place_of_data_is_an_error, KIND_XOR, 3000),
     };
 

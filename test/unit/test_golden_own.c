@@ -257,7 +257,7 @@ a_names_file_of_another_version_is_bad(void **state)
 
     (void)state;
     for (int i = -1; i <= 1; i++) {
-        bytes[7] = (uint8_t)('2' + i);
+        bytes[7] = (uint8_t)('3' + i);
         rset_put64(bytes + 40, rset_crc64(rset_crc64(0, bytes, 40), bytes + 48, n - 48));
         assert_int_equal(rset_stems_unpack(bytes, n, OWN_PREFIX, &stems, &noted, &err), RSET_OK);
         assert_int_equal(noted, i == 0 ? RSET_NOTED_GOOD : RSET_NOTED_BAD);

@@ -231,6 +231,27 @@ names_are_found_by_their_stems(void **state)
     each_name(see_stem, NULL);
 }
 
+/* What protects an older generation that an earlier release has kept is no file of its own, which could be unprotected (section 10). */
+static void
+what_an_earlier_release_has_kept_is_no_file_of_its_own(void **state)
+{
+    static const char *const beside[] = {"3.redset", "3.xor.grp_1_of_1.mem_4_of_4.redset.redo"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++)
+        for (int former = 0; former <= 1; former++) {
+            rset_err err = RSET_ERR_NONE;
+            char    *prefix = NULL, name[256];
+            bool     ours;
+
+            snprintf(name, sizeof name, PREFIX "redset." GENERATION ".%s.%s",
+                     former ? "kept" : "data", beside[i]);
+            assert_int_equal(rset_name_seen(name, &ours, &prefix, &err), RSET_OK);
+            assert_true(ours && (prefix == NULL) == (former != 0));
+            free(prefix);
+        }
+}
+
 int
 main(void)
 {
@@ -238,6 +259,7 @@ main(void)
         cmocka_unit_test(the_document_has_the_same_names),
         cmocka_unit_test(names_are_recognised_and_made),
         cmocka_unit_test(names_are_found_by_their_stems),
+        cmocka_unit_test(what_an_earlier_release_has_kept_is_no_file_of_its_own),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

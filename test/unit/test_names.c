@@ -381,7 +381,7 @@ static void
 write_all(const place *p, const char *stems, size_t len, uint64_t count, uint64_t length,
           uint64_t older)
 {
-    uint8_t buf[48 + 512] = "RSETNAM2";
+    uint8_t buf[48 + 512] = "RSETNAM3";
 
     memcpy(buf + 48, stems, len);
     rset_put64(buf + 8, boot);

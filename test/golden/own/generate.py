@@ -268,7 +268,7 @@ def names():
     stems = [REDUNDANCY, DESCRIPTOR, f"{PREFIX}redset.{NEXT:016x}", PREFIX + "1.redset.1"]
     text = b"".join(stem[len(PREFIX) :].encode() + b"\0" for stem in stems)
     older = little(OLDER, 0, OLDEST, 1)
-    before = b"RSETNAM2" + little(crc64(BOOT_ID), len(stems), len(text), len(older) // 16)
+    before = b"RSETNAM3" + little(crc64(BOOT_ID), len(stems), len(text), len(older) // 16)
     return before + little(crc64(before + text + older)) + text + older
 
 
