@@ -248,8 +248,8 @@ begin_unchanged(rset_session *session, rset_err *err)
 {
     rset_status st = rset_session_survey(session, err);
 
-    return st == RSET_OK ? rset_journal_begin(&session->at.local, &session->at.evidence,
-                                              RSET_KEEP_OLD, &session->change.journal, err)
+    return st == RSET_OK ? rset_change_begin(&session->at.local, &session->at.evidence,
+                                             RSET_KEEP_OLD, &session->change.journal, err)
                          : st;
 }
 

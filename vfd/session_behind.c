@@ -85,8 +85,8 @@ begin_moment(rset_session *session, rset_journal **next_out, rset_err *err)
     rset_status st = RSET_OK;
 
     if (session->change.journal == NULL)
-        st = rset_journal_begin(&session->at.local, &session->at.evidence, RSET_KEEP_OLD,
-                                &session->change.journal, err);
+        st = rset_change_begin(&session->at.local, &session->at.evidence, RSET_KEEP_OLD,
+                               &session->change.journal, err);
     if (st == RSET_OK && !rset_journal_leads_back(session->change.journal))
         st = rset_fail(err, RSET_IO, "%s: what was protected last is not kept", session->at.path);
     return st == RSET_OK

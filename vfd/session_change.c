@@ -53,8 +53,8 @@ go_on_without(rset_session *session, const rset_err *why, rset_err *err)
         return rset_fail(err, why->status, "%s; atomic=no changes files in place", why->text);
     st = session->change.journal != NULL
              ? give_up(session, &own)
-             : rset_journal_begin(&session->at.local, &session->at.evidence, RSET_KEEP_STATE,
-                                  &session->change.journal, &own);
+             : rset_change_begin(&session->at.local, &session->at.evidence, RSET_KEEP_STATE,
+                                 &session->change.journal, &own);
     if (st != RSET_OK)
         return rset_fail(err, st, "%s; atomic=no changes files in place without it", own.text);
     cannot_roll_back(session, why);
@@ -149,8 +149,8 @@ keep_old(rset_session *session, unsigned long long off, unsigned long long len, 
         len < UINT64_MAX - session->change.bytes ? len : UINT64_MAX - session->change.bytes;
     if (!rset_session_is_changed(session) && session->at.local.dir != NULL &&
         session->change.journal == NULL) /* else it failed, later */
-        st = rset_journal_begin(&session->at.local, &session->at.evidence, keeps(session),
-                                &session->change.journal, &why);
+        st = rset_change_begin(&session->at.local, &session->at.evidence, keeps(session),
+                               &session->change.journal, &why);
     if (st == RSET_OK)
         st = rset_journal_save(session->change.journal, off, len, &why);
     if (st != RSET_OK)

@@ -46,8 +46,8 @@ create_first(rset_session *session, rset_err *err)
     rset_status st = RSET_OK;
 
     if (say)
-        st = rset_journal_begin_first(&session->at.local, &session->at.evidence,
-                                      &session->change.journal, &why);
+        st = rset_change_begin_first(&session->at.local, &session->at.evidence,
+                                     &session->change.journal, &why);
     if (st != RSET_OK && session->config.required)
         return rset_fail(err, st, "%s; atomic=no does without that file", why.text);
     return rset_session_change(session, 0, UINT64_MAX, err);
@@ -206,8 +206,8 @@ rset_session_show(rset_session *session, rset_err *err)
     if (st == RSET_OK)
         st = rset_session_survey(session, err);
     if (st == RSET_OK)
-        st = rset_journal_begin(&session->at.local, &session->at.evidence, RSET_KEEP_OLD,
-                                &session->change.journal, err);
+        st = rset_change_begin(&session->at.local, &session->at.evidence, RSET_KEEP_OLD,
+                               &session->change.journal, err);
     return st;
 }
 

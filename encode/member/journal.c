@@ -1,11 +1,7 @@
 /* journal.c: see journal.h. */
 #include "journal_internal.h"
 
-#include "commit.h"
-#include "kept.h"
-#include "names/claim.h"
 #include "names/names.h"
-#include "newer.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -172,42 +168,9 @@ rset_journal_read_base(rset_journal *j, const rset_overlay *kept, rset_err *err)
     return rset_file_open(j->dir, j->data, &j->base, err);
 }
 
-/* It is enough that the file is known as void; but no journal may promise that it can be rolled back. */
-static rset_status
-do_without(const rset_local *local, const rset_evidence *ev, const rset_err *own, rset_err *err)
-{
-    rset_status st;
-
-    if (own->status != RSET_IO)
-        return rset_fail_as(err, own);
-    st = rset_undo_remove(local->dir, local->prefix, &ev->undo, err);
-    return st == RSET_OK ? rset_dir_sync(local->dir, err) : st;
-}
-
-/* What has to be done before the file changes, and before it has a journal. */
-static rset_status
-clear_way(const rset_local *local, rset_evidence *ev, bool leads_back, rset_err *err)
-{
-    rset_status st =
-        rset_claim_check_commit(local->dir, local->prefix, rset_local_name(local), err);
-
-    if (st != RSET_OK)
-        return st;
-    if (rset_evidence_has_shadow(ev, rset_evidence_generation(ev)))
-        return rset_fail(err, RSET_IO,
-                         "%s: a commit of this file was not finished, and would replace what is "
-                         "written now; open it with all ranks first",
-                         rset_local_name(local));
-    if (rset_undo_is_next(&ev->undo)) /* decided on while its program went on: so does this one */
-        st = rset_commit_settle(local, rset_evidence_generation(ev), RSET_COMMIT_PATIENCE, ev, err);
-    if (st == RSET_OK)
-        st = rset_kept_part(local, ev, leads_back, err);
-    return st == RSET_OK ? rset_newer_part(local, rset_evidence_generation(ev), ev, err) : st;
-}
-
-static rset_status
-open_journal(const rset_local *local, const rset_evidence *ev, unsigned how, rset_journal **out,
-             rset_err *err)
+rset_status
+rset_journal_open(const rset_local *local, const rset_evidence *ev, unsigned how,
+                  rset_journal **out, rset_err *err)
 {
     const rset_undo     *undo = journal_of(ev);
     const rset_undo_head head = head_of(local, ev, how);
@@ -221,68 +184,6 @@ open_journal(const rset_local *local, const rset_evidence *ev, unsigned how, rse
     else
         *out = j;
     return st;
-}
-
-/* `mark_will_do`: where there can be no journal, the void mark alone says that the file changes. */
-static rset_status
-begin(const rset_local *local, rset_evidence *ev, unsigned how, bool mark_will_do,
-      rset_journal **out, rset_err *err)
-{
-    rset_journal *j = NULL;
-    rset_err      own = RSET_ERR_NONE;
-    rset_status   st = clear_way(local, ev, how != 0, err);
-
-    if (st != RSET_OK)
-        return st;
-    if (open_journal(local, ev, how, &j, &own) != RSET_OK)
-        st = mark_will_do ? do_without(local, ev, &own, err) : rset_fail_as(err, &own);
-    if (st == RSET_OK)
-        st = rset_set_void(local->dir, ev, true, err);
-    if (st != RSET_OK)
-        rset_journal_free(j);
-    else
-        *out = j;
-    assert(st != RSET_OK || !ev->has_header || ev->is_void || ev->over_name != NULL); /* M1 */
-    return st;
-}
-
-rset_status
-rset_journal_begin(const rset_local *local, rset_evidence *ev, rset_keep keep, rset_journal **out,
-                   rset_err *err)
-{
-    rset_status st = RSET_OK;
-
-    *out = NULL;
-    /* There is protection, but it could not be read. It can perhaps now, and has to be marked void: else the changed
-     * file is taken for damaged. */
-    if (rset_evidence_asks(ev) && !ev->has_header && local->nfiles > 0)
-        st = rset_survey_local(local, ev, err);
-    if (st != RSET_OK || !rset_evidence_asks(ev) || local->nfiles != 1)
-        return st == RSET_OK ? rset_set_void(local->dir, ev, true, err) : st;
-    return begin(local, ev, keep == RSET_KEEP_OLD ? RSET_UNDO_KEPT : 0, keep == RSET_KEEP_NOTHING,
-                 out, err);
-}
-
-rset_status
-rset_journal_begin_first(const rset_local *local, rset_evidence *ev, rset_journal **out,
-                         rset_err *err)
-{
-    rset_status st = begin(local, ev, RSET_UNDO_KEPT, false, out, err);
-
-    if (st != RSET_OK &&
-        !ev->undo.there) /* one begun without success would be taken for a crashed run's */
-        (void)rset_undo_remove(local->dir, local->prefix, &(rset_undo){.rotten = true}, NULL);
-    if (st == RSET_OK)
-        ev->unfinished = true;
-    return st;
-}
-
-rset_status
-rset_journal_begin_aside(const rset_local *local, rset_evidence *ev, rset_journal **out,
-                         rset_err *err)
-{
-    *out = NULL;
-    return begin(local, ev, RSET_UNDO_ASIDE, false, out, err);
 }
 
 bool
@@ -344,7 +245,7 @@ save(rset_journal *j, uint64_t off, uint64_t len, rset_err *err)
     }
     if (st == RSET_OK)
         rset_grains_note_written(&j->grains, off, until);
-    assert(st != RSET_OK || rset_grains_is_kept(&j->grains, off / each)); /* M2 */
+    assert(st != RSET_OK || rset_grains_is_kept(&j->grains, off / each)); /* M1 */
     return st;
 }
 
@@ -425,7 +326,7 @@ take_label(rset_journal *j)
     (void)rset_journal_write_head(j, &ignored);
 }
 
-/* Where it fails, the head may be on disk all the same: that goes, in its place, and the one before it counts (M3). */
+/* Where it fails, the head may be on disk all the same: that goes, in its place, and the one before it counts (M2). */
 static rset_status
 give_label(rset_journal *j, const rset_label *label, rset_err *err)
 {

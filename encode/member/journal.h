@@ -6,29 +6,11 @@
 
 typedef struct rset_journal rset_journal;
 
-/* What a journal is for. */
-typedef enum rset_keep {
-    RSET_KEEP_NOTHING, /* it says that the file changes; where it cannot be made, the void mark alone does */
-    RSET_KEEP_OLD,  /* it keeps the old bytes of what changes */
-    RSET_KEEP_STATE /* it says that the file changes, and will say when it is complete */
-} rset_keep;
-
-/* The file is about to change in place: makes its undo journal, or goes on with the one that is there, then marks its
- * protection void, durably both. *out is NULL where nothing of the file was ever protected, and nothing has to be said, or
- * where it says nothing (RSET_KEEP_NOTHING). When the old bytes cannot be kept (no space, no memory) it fails, and the caller may
- * try once more with RSET_KEEP_STATE. */
-rset_status rset_journal_begin(const rset_local *local, rset_evidence *ev, rset_keep keep,
-                               rset_journal **out, rset_err *err);
-
-/* The file is about to be created where nothing of it is protected, though others that belong together with it may be:
- * this rank may have lost what it had. While the journal is there, and OPEN, what lies under the file's name is partially
- * written (P2). *ev is updated. */
-rset_status rset_journal_begin_first(const rset_local *local, rset_evidence *ev, rset_journal **out,
-                                     rset_err *err);
-
-/* A file is about to be put in the place of the old one, which will be put aside. */
-rset_status rset_journal_begin_aside(const rset_local *local, rset_evidence *ev, rset_journal **out,
-                                     rset_err *err);
+/* Makes the journal of a file that is about to change, or goes on with the one that is there. `how`: RSET_UNDO_KEPT, or _ASIDE where the
+ * old file is about to be put aside; 0: old bytes are not kept. Its name is durable; or where the void mark is still to come, it is
+ * when the directory is synced for that. RSET_IO, RSET_NOMEM; RSET_BUSY: another process changes the file. Local. */
+rset_status rset_journal_open(const rset_local *local, const rset_evidence *ev, unsigned how,
+                              rset_journal **out, rset_err *err);
 
 /* Bytes [off, off+len) are about to change: keeps what is there, unless that was done before. `len` may
  * reach beyond the old end. NULL is accepted. */
@@ -41,7 +23,7 @@ bool rset_journal_has_written(rset_journal *journal, uint64_t from, uint64_t to)
 bool rset_journal_leads_back(const rset_journal *journal);
 
 /* From now on old bytes are not kept, durably: it cannot be rolled back any more. A next journal that cannot say so stays as it is:
- * what it leads back to differs from what is recorded then (M7), and it is to be given up again when it has succeeded. RSET_IO. */
+ * what it leads back to differs from what is recorded then (M4), and it is to be given up again when it has succeeded. RSET_IO. */
 rset_status rset_journal_give_up(rset_journal *journal, rset_err *err);
 
 /* The program has closed the file, which is complete although not protected: makes its content durable, says so in the

@@ -135,7 +135,7 @@ rset_overlay_append(rset_file *file, rset_overlay *over, uint64_t off, uint8_t *
     rset_status st =
         rset_file_write(file, over->end + RSET_OVERLAY_ENTRY, buf + RSET_OVERLAY_ENTRY, len, err);
 
-    assert(len > 0 && len <= over->size && off <= over->size - len); /* M4 */
+    assert(len > 0 && len <= over->size && off <= over->size - len); /* M3 */
     put_entry(buf, off, len, over->generation);
     if (st == RSET_OK)
         st = rset_file_write(file, over->end, buf, RSET_OVERLAY_ENTRY, err);

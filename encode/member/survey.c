@@ -1,7 +1,6 @@
 /* survey.c: what the disk says about one rank's protection. See member.h. */
 #include "delta.h"
 #include "format/tree.h"
-#include "kept_internal.h"
 #include "member.h"
 #include "names/claim.h"
 #include "names/names.h"

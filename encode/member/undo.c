@@ -23,7 +23,7 @@ rset_undo_write_head(rset_file *file, const rset_undo_head *head, rset_err *err)
         head->label.job, head->label.step, head->label.ranks, head->closed,     head->key};
     uint8_t buf[HEAD];
 
-    assert(head->state == RSET_UNDO_OPEN || head->state == RSET_UNDO_CLOSED); /* M3 */
+    assert(head->state == RSET_UNDO_OPEN || head->state == RSET_UNDO_CLOSED); /* M2 */
     memcpy(buf, magic, sizeof magic);
     for (size_t i = 0; i < FIELDS; i++)
         rset_put64(buf + 8 + 8 * i, fields[i]);

@@ -1,8 +1,8 @@
 /* give.c: what a giver says of the files that it gives, one after the other. See move_internal.h. */
 #include "move_internal.h"
 
-#include "member/kept.h"
-#include "member/siblings.h"
+#include "commit/kept.h"
+#include "commit/siblings.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* move.c: see move.h. */
-#include "member/commit.h"
-#include "member/kept.h"
+#include "commit/forget.h"
+#include "commit/kept.h"
 #include "move_internal.h"
 
 #include <stdio.h>
@@ -281,7 +281,7 @@ forget_beside(const rset_local *gone, const rset_evidence *ev)
 {
     for (size_t i = 0; i < ev->nkept; i++)
         (void)rset_kept_remove(gone, ev->kept[i], NULL);
-    (void)rset_commit_forget(gone, NULL, NULL);
+    (void)rset_forget_others(gone, NULL, NULL);
 }
 
 /* The names file of what an older generation was one of lists it no more; and goes where that was the last. */

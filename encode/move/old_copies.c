@@ -1,7 +1,7 @@
 /* old_copies.c: see old_copies.h. */
 #include "old_copies.h"
 
-#include "member/newer.h"
+#include "commit/newer.h"
 #include "move_internal.h"
 
 #include <stdlib.h>

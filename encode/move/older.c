@@ -1,6 +1,6 @@
 /* older.c: older generations that are kept of files which move. Each goes to the rank that it is of, whoever has the newest that it
  * lies beside. See move_internal.h. */
-#include "member/kept.h"
+#include "commit/kept.h"
 #include "move_internal.h"
 
 #include <stdlib.h>

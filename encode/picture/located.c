@@ -1,7 +1,7 @@
 /* located.c: see located.h. */
 #include "located.h"
 
-#include "member/kept.h"
+#include "commit/kept.h"
 #include "rendezvous/rendezvous.h"
 
 #include <limits.h>

@@ -1,7 +1,7 @@
 /* protect.c: from data files to published redundancy files. See README.md for the invariants, docs/recovery.md
  * for the order of steps, FORMAT.md 5 to 8 for what is written. */
-#include "member/commit.h"
-#include "member/newer.h"
+#include "commit/commit.h"
+#include "commit/newer.h"
 #include "protect_internal.h"
 #include "set/stream.h"
 #include "store/buffer.h"
@@ -159,21 +159,19 @@ close_out(protect *p)
     return rset_file_close(file, p->err) != RSET_OK ? p->err->status : st;
 }
 
-/* What stays too long is no failure: the next commit retires it. One that could not be kept here counts, as on the other ranks. */
+/* An older generation that could not be kept here counts, as on the other ranks. */
 static void
 retire(protect *p)
 {
-    const uint64_t now = p->args->desc.generation;
-    const int      missing = p->unkept.status != RSET_OK;
-    const bool     none = p->args->keep == 1 && p->update && p->args->evidence->nkept == 0;
-    rset_err       ignored = RSET_ERR_NONE;
+    const rset_protect_args *args = p->args;
+    const bool               none = args->keep == 1 && p->update && args->evidence->nkept == 0;
+    const int                missing = p->unkept.status != RSET_OK;
 
-    if (p->args->keep > 0 && !none)
-        (void)rset_kept_retire(&p->local, now, p->args->keep - missing, &ignored);
-    if (p->args->aside_before && !p->args->aside)
-        (void)rset_lost_forget(&p->local, &ignored);
-    if (p->args->changed_before != 0)
-        (void)rset_changed_retire(&p->local, p->args->changed_before, &ignored);
+    rset_remove_after_commit(
+        &p->local, &(rset_retired){.current = args->desc.generation,
+                                   .keep = args->keep > 0 && !none ? args->keep - missing : 0,
+                                   .lost = args->aside_before && !args->aside,
+                                   .changed_before = args->changed_before});
 }
 
 /* Of a file that is published. */

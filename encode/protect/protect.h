@@ -8,12 +8,12 @@
 
 #include "codec/scheme.h"
 #include "comm/comm.h"
-#include "layout/layout.h"  /* who is protected with whom */
-#include "member/journal.h" /* PR6, where a file changes in place, */
-#include "member/kept.h"
-#include "member/member.h"
-#include "member/newer.h"
-#include "member/shadow.h" /* and where it is written anew */
+#include "commit/change.h" /* PR6, where a file changes in place, */
+#include "commit/kept.h"
+#include "commit/newer.h"
+#include "commit/remove.h"
+#include "commit/shadow.h" /* and where it is written anew */
+#include "layout/layout.h" /* who is protected with whom */
 #include "names/claim.h"   /* what a process has a file open for */
 
 /* What one rank says of when, by whom and as what files are protected (format.h). Plain data; "" and 0: nothing. */
@@ -102,10 +102,5 @@ rset_status rset_protect_renamed(const rset_protect_args *args, const rset_local
  * verified, of all ranks. Collective over args->world. RSET_USAGE: no links on this file system. */
 rset_status rset_protect_restored(const rset_protect_args *args, const rset_local *kept,
                                   uint64_t newest, rset_err *err);
-
-/* Removes all that protects this rank's files: redundancy, journals, shadow files that nobody writes, whatever crashed runs
- * left, older generations, and what was newer than one that was restored; not the data files, not local->shadow, and not what was put
- * aside because it could not be had (newer.h, rset_lost_forget). Local. */
-rset_status rset_unprotect(const rset_local *local, rset_err *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* protect_prepare.c: a rank's own part of a protection, before it meets its set: names, and what is recorded of its files. See
  * protect_internal.h. */
-#include "member/newer.h"
+#include "commit/newer.h"
 #include "names/names.h"
 #include "protect_internal.h"
 

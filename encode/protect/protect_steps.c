@@ -1,7 +1,6 @@
 /* protect_steps.c: the steps that encoding the whole (protect.c) and encoding what has changed (update.c) have in common.
  * See protect_internal.h. */
-#include "member/commit.h"
-#include "member/newer.h"
+#include "commit/newer.h"
 #include "protect_internal.h"
 
 #include <inttypes.h>
@@ -166,16 +165,4 @@ rset_protect_settle(protect *p)
     if (st == RSET_OK)
         st = keep_before(p);
     return st == RSET_OK && has_to_be_durable_first(p) ? rset_local_sync(&p->local, p->err) : st;
-}
-
-/* ---- nothing is protected any more ---- */
-
-rset_status
-rset_unprotect(const rset_local *local, rset_err *err)
-{
-    rset_status st = rset_kept_retire(local, 0, 0, err);
-
-    if (st == RSET_OK)
-        st = rset_newer_forget(local, err);
-    return st == RSET_OK ? rset_commit_forget(local, NULL, err) : st;
 }

@@ -7,8 +7,8 @@
  *             data (member/newer.h) gets a new name first
  * So the old name is complete until the new one is, on all ranks; and it is never rebuilt from what is left of it, since no
  * data file loses it before all redundancy of it is gone. */
-#include "member/commit.h"
-#include "member/newer.h"
+#include "commit/forget.h"
+#include "commit/newer.h"
 #include "protect_internal.h"
 
 #include <stdlib.h>
@@ -70,7 +70,7 @@ take_back(renaming *n)
         rset_shadow_drop(&n->to);
     n->to.shadow = NULL;
     if (!decided && !ev.any && ev.next_name == NULL)
-        (void)rset_commit_forget(&n->to, NULL, &ignored);
+        (void)rset_forget_others(&n->to, NULL, &ignored);
     rset_evidence_free(&ev);
 }
 

@@ -2,7 +2,7 @@
  *
  * It gets the name of the file that it is kept of, as by rename.c; what has that name until then gets more names before anything
  * else is done, which stay when the commit takes the old ones away. */
-#include "member/newer.h"
+#include "commit/newer.h"
 #include "protect_internal.h"
 
 /* The commit did not come to be: the names say nothing new, where all that they are names of is there under the old ones. That

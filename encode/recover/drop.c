@@ -1,6 +1,6 @@
 /* drop.c: an older generation is removed on all ranks. See generations.h. */
+#include "commit/kept.h"
 #include "generations.h"
-#include "member/kept.h"
 
 #include <inttypes.h>
 #include <stdio.h>

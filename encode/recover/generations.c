@@ -1,7 +1,7 @@
 /* generations.c: see generations.h. */
 #include "generations.h"
 
-#include "member/kept.h"
+#include "commit/kept.h"
 
 #include <ctype.h>
 #include <inttypes.h>

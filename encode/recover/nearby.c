@@ -3,7 +3,7 @@
  *
  * A generation has one number on all ranks. So files that have one in common were committed together, and what else the one has,
  * the other one had. */
-#include "member/kept.h"
+#include "commit/kept.h"
 #include "serial_internal.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* own_generations.c: what one rank's directory says of each generation of its files. See generations.h. */
+#include "commit/kept.h"
 #include "generations.h"
-#include "member/kept.h"
 #include "member/space.h"
 #include "recover.h"
 
@@ -124,7 +124,7 @@ newest_first(const void *a, const void *b)
            rset_generation_newer(x->generation, y->generation);
 }
 
-/* Their numbers; what is not older than the newest was left by a commit that did not come to be (M6). */
+/* Their numbers; what is not older than the newest was left by a commit that did not come to be (CO3). */
 static void
 number(const rset_local *local, const rset_evidence *ev, rset_own_generations *out)
 {

@@ -5,10 +5,10 @@
 
 #include "classify.h"
 #include "comm/comm.h"
+#include "commit/renamed.h" /* which files were renamed, h5redset asks as recovery does */
 #include "decide.h"
 #include "generations.h"
 #include "member/member.h"
-#include "member/renamed.h" /* which files were renamed, h5redset asks as recovery does */
 
 /* What became of this rank's files. Unless it says "this rank" the same on all. */
 typedef struct rset_outcome {

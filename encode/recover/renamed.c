@@ -1,6 +1,6 @@
 /* renamed.c: files that have other names than what protects them: recognised, made one again, and told apart by numbers where
  * records have old names. See recover_internal.h. */
-#include "member/renamed.h"
+#include "commit/renamed.h"
 #include "names/claim.h"
 #include "recover_internal.h"
 #include "rendezvous/rendezvous.h"

@@ -1,10 +1,11 @@
 /* restore.c: what the sets can have of the generation that counts, and bringing it back. One set's part is
  * set/rebuild.h. See recover_internal.h. */
-#include "member/commit.h"
-#include "member/kept.h"
-#include "member/newer.h"
-#include "member/shadow.h"
-#include "member/siblings.h"
+#include "commit/forget.h"
+#include "commit/kept.h"
+#include "commit/newer.h"
+#include "commit/remove.h"
+#include "commit/shadow.h"
+#include "commit/siblings.h"
 #include "names/claim.h"
 #include "names/names.h"
 #include "recover_internal.h"
@@ -354,7 +355,6 @@ rset_recovery_remove_orphans(rset_recovery *r)
     const rset_local    *local = r->args->local;
     const rset_evidence *ev = r->args->evidence;
     rset_err             ignored = RSET_ERR_NONE;
-    char                *desc = NULL;
 
     if (!r->args->tidy || r->args->dry_run || !ev->orphans || ev->under_way ||
         (r->all.facts & RSET_FACT_READONLY) != 0)
@@ -364,7 +364,7 @@ rset_recovery_remove_orphans(rset_recovery *r)
     if (r->decision.verdict == RSET_VERDICT_NEVER) {
         if ((r->all.facts & RSET_FACT_MISSING) != 0)
             return; /* with what that rank had, they may be a commit that all were ready for */
-        (void)rset_commit_forget(local, NULL, &ignored);
+        (void)rset_forget_others(local, NULL, &ignored);
         return;
     }
     if (rset_evidence_in_doubt(ev)) /* not any more: all have decided without it */
@@ -376,11 +376,5 @@ rset_recovery_remove_orphans(rset_recovery *r)
     if (rset_siblings_publish(local->dir, ev->header.infos[0].together,
                               rset_evidence_generation(ev), &ignored) != RSET_OK)
         return; /* what is left says that they have to follow */
-    desc = rset_format_desc_name(local->prefix, ev->header.infos[0].desc.rank);
-    if (desc != NULL)
-        (void)rset_commit_forget(local, &(rset_commit){.name = ev->name, .desc_name = desc},
-                                 &ignored);
-    (void)rset_kept_retire(local, rset_evidence_generation(ev), RSET_KEEP_ALL, &ignored);
-    (void)rset_newer_part(local, rset_evidence_generation(ev), r->args->evidence, &ignored);
-    free(desc);
+    rset_remove_after_recovery(local, ev, r->args->evidence);
 }

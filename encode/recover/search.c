@@ -1,6 +1,6 @@
 /* search.c: finds the pieces that one process can reach: which rank's file this is, and what the other members of its set
  * have. See serial_internal.h. */
-#include "member/kept.h"
+#include "commit/kept.h"
 #include "names/names.h"
 #include "serial_internal.h"
 

@@ -1,7 +1,7 @@
 /* serial.c: one process looks after one rank's files, without MPI (P10). The same table decides as in parallel (decide.h),
  * from what is within reach (search.c); the set's part is set/rebuild.h, with its members as threads over the local
  * transport. The serial side of the door (recover.h). */
-#include "member/commit.h"
+#include "commit/commit.h"
 #include "names/claim.h"
 #include "serial_internal.h"
 

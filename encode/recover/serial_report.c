@@ -1,5 +1,5 @@
 /* serial_report.c: what one process finds of its own file, and what the table says of that. See serial_internal.h. */
-#include "member/renamed.h"
+#include "commit/renamed.h"
 #include "serial_internal.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * Each rank hears what all see of the file that it opens, and says of which generation that is. Then each generation is recovered as by
  * the ranks that wrote it, each hosted by one of those that have come (comm/comm_hosted.h): one decision, the same code. */
 #include "comm/comm_hosted.h"
-#include "member/kept.h"
+#include "commit/kept.h"
 #include "openings_internal.h"
 
 #include <stdio.h>

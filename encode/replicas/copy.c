@@ -1,7 +1,7 @@
 /* copy.c: content from one rank to others, in pieces down a binomial tree: what is recorded of the file, then the file. See
  * replicas_internal.h. */
+#include "commit/shadow.h"
 #include "format/tree.h"
-#include "member/shadow.h"
 #include "replicas_internal.h"
 
 #include <stdio.h>

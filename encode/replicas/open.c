@@ -1,5 +1,5 @@
 /* open.c: all ranks open a file of one rank. See replicas.h. */
-#include "member/newer.h"
+#include "commit/newer.h"
 #include "names/names.h"
 #include "replicas_internal.h"
 

@@ -1,7 +1,7 @@
 /* rebuild_publish.c: what a set has computed and verified gets its names, and what it replaces goes. See rebuild.h. */
-#include "member/commit.h"
-#include "member/newer.h"
-#include "member/shadow.h"
+#include "commit/forget.h"
+#include "commit/newer.h"
+#include "commit/shadow.h"
 #include "names/names.h"
 #include "rebuild_internal.h"
 
@@ -87,7 +87,7 @@ forget_others(rset_repair *rep, rset_err *err)
 {
     char       *desc = rset_format_desc_name(rep->local->prefix, rep->header.infos[0].desc.rank);
     rset_status st =
-        desc != NULL ? rset_commit_forget(rep->local,
+        desc != NULL ? rset_forget_others(rep->local,
                                           &(rset_commit){.name = rep->name, .desc_name = desc}, err)
                      : rset_fail(err, RSET_NOMEM, "no memory to publish %s", rep->local->prefix);
 

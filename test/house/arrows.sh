@@ -6,7 +6,7 @@ shopt -s nullglob
 bad=0
 
 # The rooms of encode/, top to bottom: a room uses those below it.
-rooms=(replicas recover deleted move picture protect set member names layout rendezvous comm/mpi comm store format codec common)
+rooms=(replicas recover deleted move picture protect set commit member names layout rendezvous comm/mpi comm store format codec common)
 
 # found TEXT LINES: reports them, if there are any
 found() {

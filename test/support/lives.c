@@ -1,7 +1,7 @@
 /* lives.c: see lives.h. */
 #include "lives.h"
 
-#include "member/shadow.h"
+#include "commit/shadow.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

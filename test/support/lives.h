@@ -3,10 +3,10 @@
 #ifndef LIVES_H
 #define LIVES_H
 
+#include "commit/kept.h"
 #include "image.h"
 #include "job.h"
 #include "member/journal.h"
-#include "member/kept.h"
 
 enum { LIVES_RANKS = 4, LIVES_GENERATIONS = 12, LIVES_MOST = 80, LIVES_SIZE = 200000 };
 

@@ -38,8 +38,8 @@ lives_journal(life *w, int r, const rset_local *local)
 
     if (w->held[r].journal == NULL)
         check(w, r,
-              rset_journal_begin(&held, &w->job.ranks[r].evidence, !w->blind, &w->held[r].journal,
-                                 &err),
+              rset_change_begin(&held, &w->job.ranks[r].evidence, !w->blind, &w->held[r].journal,
+                                &err),
               &err);
     return w->held[r].journal;
 }

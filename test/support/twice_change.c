@@ -83,7 +83,7 @@ update(const twice *w, int r, int n, change_end end)
     rset_err  err = RSET_ERR_NONE;
 
     change_open(&c, w, r);
-    assert_int_equal(rset_journal_begin(&c.local, &c.ev, true, &c.journal, &err), RSET_OK);
+    assert_int_equal(rset_change_begin(&c.local, &c.ev, true, &c.journal, &err), RSET_OK);
     for (int i = 0; i < n; i++)
         change_bytes(&c, w, r, changes[i].off, changes[i].len);
     change_close(&c, end);

@@ -3,8 +3,8 @@
 #ifndef TWICE_CHANGE_H
 #define TWICE_CHANGE_H
 
+#include "commit/shadow.h"
 #include "member/journal.h"
-#include "member/shadow.h"
 #include "names/names.h"
 #include "twice.h"
 
@@ -20,7 +20,7 @@ extern rset_label change_label;
 rset_label        step_of(uint64_t step); /* of a job of all ranks */
 rset_label        one_process(void);      /* of a process of its own */
 
-/* A change of one rank's file, step by step: opened, begun with rset_journal_begin, made, closed. */
+/* A change of one rank's file, step by step: opened, begun with rset_change_begin, made, closed. */
 typedef struct change_of {
     rset_dir     *dir;
     rset_local    local;

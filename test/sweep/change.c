@@ -1,10 +1,10 @@
 /* change.c: see change.h. */
 #include "change_internal.h"
 
+#include "commit/shadow.h"
 #include "common/crc64.h"
 #include "image.h"
 #include "member/journal.h"
-#include "member/shadow.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -142,7 +142,7 @@ write_as(change *c, const rset_local *local, const char *name, rset_err *err)
 static rset_status
 write_first(change *c, const rset_local *local, job_rank *k)
 {
-    rset_status st = rset_journal_begin_first(local, &k->evidence, &c->journal, &k->err);
+    rset_status st = rset_change_begin_first(local, &k->evidence, &c->journal, &k->err);
 
     if (st == RSET_OK)
         st = write_as(c, local, local->names[0], &k->err);
@@ -154,7 +154,7 @@ write_first(change *c, const rset_local *local, job_rank *k)
 static rset_status
 write_without_journal(change *c, int rank, const rset_local *local, job_rank *k)
 {
-    rset_status st = rset_journal_begin(local, &k->evidence, false, &c->journal, &k->err);
+    rset_status st = rset_change_begin(local, &k->evidence, false, &c->journal, &k->err);
 
     gave_up[rank] = true;
     if (st == RSET_OK)
@@ -191,10 +191,10 @@ rset_status
 change_begin_update(change *c, int rank, const rset_local *local, rset_evidence *ev, rset_err *err)
 {
     rset_err    why = RSET_ERR_NONE;
-    rset_status st = rset_journal_begin(local, ev, true, &c->journal, &why);
+    rset_status st = rset_change_begin(local, ev, true, &c->journal, &why);
 
     gave_up[rank] = gave_up[rank] || st != RSET_OK;
-    return st == RSET_OK ? st : rset_journal_begin(local, ev, false, &c->journal, err);
+    return st == RSET_OK ? st : rset_change_begin(local, ev, false, &c->journal, err);
 }
 
 /* Keeps what is there, or gives up the undo journal; then the bytes change. */
@@ -329,7 +329,7 @@ close_in_step(change *c, const rset_local *local, rset_evidence *ev)
     if (c->journal == NULL && !c->tried)
         st = rset_survey_again(local->dir, local->prefix, local->names[0], ev, &ignored);
     if (c->journal == NULL && !c->tried && st == RSET_OK)
-        st = rset_journal_begin(&plain, ev, true, &c->journal, &ignored);
+        st = rset_change_begin(&plain, ev, true, &c->journal, &ignored);
     return st;
 }
 

@@ -1,7 +1,7 @@
 /* older.c: see older.h. */
 #include "older.h"
 
-#include "member/kept.h"
+#include "commit/kept.h"
 #include "recover/generations.h"
 
 #include <stdio.h>

@@ -76,7 +76,7 @@ program_begin(const scene *s, int r, bool keep)
     assert_int_equal(rset_dir_open(k->dir, false, &p.dir, &err), RSET_OK);
     assert_int_equal(rset_survey(p.dir, k->prefix, names[0], &p.ev, &err), RSET_OK);
     local.dir = p.dir;
-    assert_int_equal(rset_journal_begin(&local, &p.ev, keep, &p.journal, &err), RSET_OK);
+    assert_int_equal(rset_change_begin(&local, &p.ev, keep, &p.journal, &err), RSET_OK);
     if (keep)
         assert_int_equal(rset_journal_save(p.journal, 0, UINT64_MAX, &err), RSET_OK);
     return p;

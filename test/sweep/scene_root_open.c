@@ -1,7 +1,7 @@
 /* scene_root_open.c: files of one rank are opened by all. See scene_root.h. */
 #include "scene_root.h"
 
-#include "member/kept.h"
+#include "commit/kept.h"
 #include "names/names.h"
 #include "recover/recover.h"
 #include "replicas/replicas.h"

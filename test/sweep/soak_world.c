@@ -1,8 +1,8 @@
 /* soak_world.c: see soak_world.h. */
 #include "soak_world.h"
 
+#include "commit/shadow.h"
 #include "member/journal.h"
-#include "member/shadow.h"
 #include "soak_story.h"
 #include "sweep.h"
 #include "tap.h"
@@ -193,10 +193,10 @@ change(hand *h, const soak_part *part)
 {
     rset_err    ignored = RSET_ERR_NONE;
     rset_file  *file = NULL;
-    rset_status st = rset_journal_begin(&h->local, &h->ev, part->keep, &h->journal, &ignored);
+    rset_status st = rset_change_begin(&h->local, &h->ev, part->keep, &h->journal, &ignored);
 
     if (st != RSET_OK)
-        st = rset_journal_begin(&h->local, &h->ev, false, &h->journal, h->err);
+        st = rset_change_begin(&h->local, &h->ev, false, &h->journal, h->err);
     if (st == RSET_OK)
         st = rset_file_open_update(h->dir, h->names[0], &file, h->err);
     if (st == RSET_OK && part->shortens)
@@ -254,7 +254,7 @@ close_in_step(hand *h, const soak_part *part)
         h->local.shadow = h->shadow;
         st = rset_shadow_settle(&h->local, &h->ev, label.ranks > 1, &h->journal, h->err);
     } else if (h->journal == NULL)
-        st = rset_journal_begin(&h->local, &h->ev, true, &h->journal, h->err);
+        st = rset_change_begin(&h->local, &h->ev, true, &h->journal, h->err);
     if (st == RSET_OK && h->journal != NULL)
         st = rset_journal_close(h->journal, &label, h->err);
     h->journal = NULL;

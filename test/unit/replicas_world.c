@@ -1,10 +1,10 @@
 /* replicas_world.c: see replicas_world.h. */
 #include "replicas_world.h"
 
+#include "commit/kept.h"
 #include "image.h"
 #include "job.h"
 #include "mapped.h"
-#include "member/kept.h"
 #include "names/names.h"
 
 #include <setjmp.h>
@@ -121,7 +121,7 @@ write_in_place(job *j, int rank, rset_local *local)
 {
     rset_journal *journal = NULL;
     rset_err      err = RSET_ERR_NONE;
-    rset_status   st = rset_journal_begin(local, &j->ranks[rank].evidence, true, &journal, &err);
+    rset_status   st = rset_change_begin(local, &j->ranks[rank].evidence, true, &journal, &err);
 
     if (st == RSET_OK)
         st = rset_journal_save(journal, 0, (VERSIONS + 1) * STEP, &err);

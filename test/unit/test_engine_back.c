@@ -70,7 +70,7 @@ shortened_file_is_taken_back(twice *w)
     rset_err  err = RSET_ERR_NONE;
 
     change_open(&c, w, 0);
-    assert_int_equal(rset_journal_begin(&c.local, &c.ev, true, &c.journal, &err), RSET_OK);
+    assert_int_equal(rset_change_begin(&c.local, &c.ev, true, &c.journal, &err), RSET_OK);
     assert_int_equal(rset_journal_save(c.journal, 100, UINT64_MAX - 100, &err), RSET_OK);
     assert_int_equal(truncate(job_data(&w->job, 0), 100), 0);
     change_close(&c, END_KILLED);
@@ -246,12 +246,12 @@ change_without_journal_ends_the_way_back(void **state)
     twice_open(&w, twice_kinds[1]);
     update(&w, 0, 2, END_CLOSED);
     change_open(&c, &w, 0);
-    assert_int_equal(rset_journal_begin(&c.local, &c.ev, false, &c.journal, &err), RSET_OK);
+    assert_int_equal(rset_change_begin(&c.local, &c.ev, false, &c.journal, &err), RSET_OK);
     assert_false(rset_journal_leads_back(c.journal));
     change_bytes(&c, &w, 0, 20000, 10);
     change_close(&c, END_KILLED);
     change_open(&c, &w, 0); /* nor does it get one later */
-    assert_int_equal(rset_journal_begin(&c.local, &c.ev, true, &c.journal, &err), RSET_OK);
+    assert_int_equal(rset_change_begin(&c.local, &c.ev, true, &c.journal, &err), RSET_OK);
     assert_false(rset_journal_leads_back(c.journal));
     change_close(&c, END_KILLED);
     change_open(&c, &w, 0);
@@ -292,7 +292,7 @@ change_in_progress_is_refused(twice *w)
     image     before;
 
     change_open(&c, w, 0);
-    assert_int_equal(rset_journal_begin(&c.local, &c.ev, true, &c.journal, &err), RSET_OK);
+    assert_int_equal(rset_change_begin(&c.local, &c.ev, true, &c.journal, &err), RSET_OK);
     change_bytes(&c, w, 0, 5, 5);
     before = image_take(w->base);
     assert_int_equal(job_recover(&w->job), RSET_BUSY);

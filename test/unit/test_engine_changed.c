@@ -1,7 +1,7 @@
 /* test_engine_changed.c: data files that another program has changed since they were protected. What the disk does to a file leaves its
  * time alone; a program that writes it does not. */
+#include "commit/newer.h"
 #include "engine_damage.h"
-#include "member/newer.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

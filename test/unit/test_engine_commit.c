@@ -1,6 +1,6 @@
 /* test_engine_commit.c: generations, commits that did not finish, and void marks (P3, P4, P11, B2,
  * B3): what is on disk afterwards is the old or the new state, or the open is refused. */
-#include "member/commit.h"
+#include "commit/commit.h"
 #include "twice_change.h"
 
 #include <errno.h>

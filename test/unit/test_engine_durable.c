@@ -251,7 +251,7 @@ a_void_mark_is_durable(void **state)
                                  .paths = (const char *const *)k->names};
             assert_int_equal(rset_survey(dir, k->prefix, k->names[0], &ev, &err), RSET_OK);
             watch_begin(&w, false);
-            assert_int_equal(rset_journal_begin(&local, &ev, keep != 0, &journal, &err), RSET_OK);
+            assert_int_equal(rset_change_begin(&local, &ev, keep != 0, &journal, &err), RSET_OK);
             watch_end(&w, "void mark");
             assert_true(was_synced(k->dir));
             assert_true(exists(path_of("%s.void", job_redundancy(&w.job, r))));
@@ -329,7 +329,7 @@ one_rank_syncs_no_more_than_it_has_to(void **state)
                          .names = (const char *const *)j.ranks[0].names,
                          .paths = (const char *const *)j.ranks[0].names};
     assert_int_equal(rset_survey_local(&local, &ev, &err), RSET_OK);
-    assert_int_equal(rset_journal_begin(&local, &ev, true, &journal, &err), RSET_OK);
+    assert_int_equal(rset_change_begin(&local, &ev, true, &journal, &err), RSET_OK);
     assert_int_equal(syncs_until_now(), 2); /* the journal; its name and the void mark */
     rset_sys_use(NULL);
     rset_journal_leave(journal);

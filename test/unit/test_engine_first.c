@@ -23,7 +23,7 @@ create(const job *j, int r, change_end end)
 
     change_open(&c, &w, r);
     assert_false(c.ev.any);
-    assert_int_equal(rset_journal_begin_first(&c.local, &c.ev, &c.journal, &err), RSET_OK);
+    assert_int_equal(rset_change_begin_first(&c.local, &c.ev, &c.journal, &err), RSET_OK);
     write_file(job_data(j, r), "half", 4);
     change_close(&c, end);
 }
@@ -115,7 +115,7 @@ changed_once_more_is_not_complete(twice *w)
     twice_lose_node(w, 1);
     create(&w->job, 1, END_CLOSED);
     change_open(&c, w, 1);
-    assert_int_equal(rset_journal_begin(&c.local, &c.ev, true, &c.journal, &err), RSET_OK);
+    assert_int_equal(rset_change_begin(&c.local, &c.ev, true, &c.journal, &err), RSET_OK);
     assert_non_null(c.journal);
     change_close(&c, END_KILLED);
     change_open(&c, w, 1);
@@ -203,7 +203,7 @@ being_written_is_refused(twice *w)
 
     twice_lose_node(w, 1);
     change_open(&c, w, 1);
-    assert_int_equal(rset_journal_begin_first(&c.local, &c.ev, &c.journal, &err), RSET_OK);
+    assert_int_equal(rset_change_begin_first(&c.local, &c.ev, &c.journal, &err), RSET_OK);
     write_file(job_data(&w->job, 1), "half", 4);
     assert_int_equal(job_recover(&w->job), RSET_BUSY);
     assert_non_null(strstr(job_text(&w->job), "another process"));
@@ -255,7 +255,7 @@ nothing_put_aside_is_left(twice *w)
     note_name(w, 1, near(&w->job, 1, aside));
     write_file(near(&w->job, 1, aside), "other", 5);
     change_open(&c, w, 1);
-    assert_int_equal(rset_journal_begin(&c.local, &c.ev, true, &c.journal, &err), RSET_OK);
+    assert_int_equal(rset_change_begin(&c.local, &c.ev, true, &c.journal, &err), RSET_OK);
     change_bytes(&c, w, 1, 0, 1);
     change_close(&c, END_KILLED);
     twice_assert_recovers_to(w, &w->new);

@@ -85,7 +85,7 @@ change(job *j, int rank, rset_local *local)
     rset_status st;
 
     *p = (program){.rank = rank, .seed = (unsigned)(rank + 1), .local = local};
-    st = rset_journal_begin(local, &k->evidence, true, &p->journal, &k->err);
+    st = rset_change_begin(local, &k->evidence, true, &p->journal, &k->err);
     if (st == RSET_OK)
         st = rset_file_open_update(local->dir, local->names[0], &p->file, &k->err);
     for (int n = 0; st == RSET_OK && n < pieces; n++)

@@ -243,7 +243,7 @@ partially_written_after_a_commit_is_not_opened(twice *w)
     assert_int_equal(job_recover(&w->job), RSET_OK);
     w->job.leave_orphans = false;
     change_open(&c, w, 1);
-    assert_int_equal(rset_journal_begin(&c.local, &c.ev, true, &c.journal, &err), RSET_OK);
+    assert_int_equal(rset_change_begin(&c.local, &c.ev, true, &c.journal, &err), RSET_OK);
     change_bytes(&c, w, 1, 20000, 3000);
     change_close(&c, END_KILLED);
     assert_int_equal(job_recover_serial(&w->job, 1), RSET_LOST);

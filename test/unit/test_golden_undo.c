@@ -1,9 +1,9 @@
 /* test_golden_undo.c: undo journals among the vectors of test/golden/own, which are made from FORMAT-extensions.md without the engine. The
  * engine reads in them what the document says, writes the same values as the same bytes, and gives each to the file that needs it. */
+#include "commit/change.h"
 #include "common/bytes.h"
 #include "golden_own.h"
 #include "image.h"
-#include "member/journal.h"
 #include "names/claim.h"
 
 #include <fcntl.h>
@@ -205,7 +205,7 @@ a_change_in_place_writes_the_journal(void **state)
     rset_journal *j;
 
     own_put_set(p);
-    own_must(p, rset_journal_begin(&p->local, &p->ev, RSET_KEEP_OLD, &j, &p->err));
+    own_must(p, rset_change_begin(&p->local, &p->ev, RSET_KEEP_OLD, &j, &p->err));
     assert_true(exists(path_of("%s/%s.void", p->base, OWN_REDUNDANCY)));
     own_must(p, rset_journal_save(j, OWN_SIZE - 1, 10, &p->err));
     own_must(p, rset_journal_save(j, 0, 1, &p->err));
@@ -224,7 +224,7 @@ a_new_file_in_its_place_writes_the_journal(void **state)
     rset_journal *j;
 
     own_put_set(p);
-    own_must(p, rset_journal_begin_aside(&p->local, &p->ev, &j, &p->err));
+    own_must(p, rset_change_begin_aside(&p->local, &p->ev, &j, &p->err));
     rset_journal_leave(j);
     assert_own_wrote(p, "undo_aside", UNDO);
 }
@@ -251,7 +251,7 @@ a_first_file_writes_the_journal(void **state)
     rset_journal *j;
 
     own_must(p, rset_survey_local(&p->local, &p->ev, &p->err));
-    own_must(p, rset_journal_begin_first(&p->local, &p->ev, &j, &p->err));
+    own_must(p, rset_change_begin_first(&p->local, &p->ev, &j, &p->err));
     own_put_data(p, 3);
     own_must(p, rset_journal_close(j, &step, &p->err));
     assert_own_wrote(p, "undo_first", UNDO_FIRST);

@@ -117,7 +117,7 @@ name_current(const life *w, int r)
     rset_dir_close(dir);
 }
 
-/* Then the file changes in place, and nothing can be kept of it: there is no older generation, and not one that is another (M6). */
+/* Then the file changes in place, and nothing can be kept of it: there is no older generation, and not one that is another (CO3). */
 static void
 left_by_a_commit_that_did_not_come_to_be(void **state)
 {
@@ -134,7 +134,7 @@ left_by_a_commit_that_did_not_come_to_be(void **state)
     lives_end(&w);
 }
 
-/* Those before it and after it are what they were (M6). */
+/* Those before it and after it are what they were (CO3). */
 static void
 a_middle_one_is_dropped(void **state)
 {
@@ -229,7 +229,7 @@ what_could_not_be_had_does_not_count(void **state)
     lives_end(&w);
 }
 
-/* Where old bytes are not going to be kept, what rests on them is made whole first (M6). */
+/* Where old bytes are not going to be kept, what rests on them is made whole first (CO3). */
 static void
 before_a_change_without_a_journal(void **state)
 {

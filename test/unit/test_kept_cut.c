@@ -1,5 +1,5 @@
 /* test_kept_cut.c: older generations that are kept (keep=N), where a process or a job ends in the middle: making one whole is gone on
- * with, and of a commit that is rolled forward all is kept that it was to keep (M6). */
+ * with, and of a commit that is rolled forward all is kept that it was to keep (CO3). */
 #include "every.h"
 #include "lives.h"
 

@@ -1,7 +1,7 @@
 /* test_labels.c: two files of a group that are closed without protection (rset_journal_close_all, journal.h): both get a label in their
  * journals, or neither, whichever file call fails. */
+#include "commit/change.h"
 #include "image.h"
-#include "member/journal.h"
 #include "member/undo.h"
 
 #include <errno.h>
@@ -61,7 +61,7 @@ begin(one *f, rset_dir *dir, const char *base, const char *name, const char *pre
     f->local = (rset_local){
         .dir = dir, .prefix = prefix, .nfiles = 1, .names = f->names, .paths = f->names};
     assert_int_equal(rset_survey_local(&f->local, &f->ev, &err), RSET_OK);
-    if (rset_journal_begin_first(&f->local, &f->ev, &f->journal, &err) != RSET_OK)
+    if (rset_change_begin_first(&f->local, &f->ev, &f->journal, &err) != RSET_OK)
         fail_msg("%s", err.text);
     write_file(path_of("%s/%s", base, name), (const uint8_t *)"abc", 3);
 }
@@ -128,7 +128,7 @@ close_both(int at, bool *hit_out)
     }
     read_heads(
         &f[1],
-        now); /* M3: of the one that failed, or came to nothing, the first head is where it was */
+        now); /* M2: of the one that failed, or came to nothing, the first head is where it was */
     assert_true(st == RSET_OK || memcmp(now + PLACE, f[1].before + PLACE, PLACE) == 0);
     rset_dir_close(dir);
     remove_tree(base);

@@ -1,8 +1,8 @@
 /* test_nearby.c: which generations there are of one rank's file, as one process without the others finds out from what is within its
  * reach (rset_generations_nearby): what it has lost of them itself, others still have. Never one of other files, nor one that was put
  * aside. */
+#include "commit/newer.h"
 #include "lives.h"
-#include "member/newer.h"
 
 #include <dirent.h>
 #include <setjmp.h>

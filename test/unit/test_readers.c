@@ -370,7 +370,7 @@ change_in_place(const world *w, int rank, change_end end)
 
     change_label = (rset_label){.job = 1, .step = 1, .ranks = WRITERS};
     change_open(&c, &as, rank);
-    assert_int_equal(rset_journal_begin(&c.local, &c.ev, true, &c.journal, &err), RSET_OK);
+    assert_int_equal(rset_change_begin(&c.local, &c.ev, true, &c.journal, &err), RSET_OK);
     if (reader_sizes[rank % 6] > 0)
         change_bytes(&c, &as, rank, 0, 5);
     change_close(&c, end);

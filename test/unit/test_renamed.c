@@ -1,8 +1,8 @@
 /* test_renamed.c: which data files are recognised as ones that were protected under another name (member/renamed.h), which are
  * not, and that what protects one gets its name at once or not at all. */
+#include "commit/renamed.h"
 #include "image.h"
 #include "job.h"
-#include "member/renamed.h"
 #include "names/names.h"
 #include "store/recall.h"
 #include "store/store_sys.h"

@@ -361,7 +361,7 @@ write_unprotected(int node, unprotected what)
 
     assert_int_equal(rset_dir_open(path_of("%s/node%d", base, node), true, &local.dir, &err), 0);
     assert_int_equal(rset_survey_local(&local, &ev, &err), RSET_OK);
-    assert_int_equal(rset_journal_begin_first(&local, &ev, &journal, &err), RSET_OK);
+    assert_int_equal(rset_change_begin_first(&local, &ev, &journal, &err), RSET_OK);
     write_file(file_of(node), content[0], what == DIES ? SIZE / 2 : SIZE);
     if (what == IS_AT_IT)
         expect_refused(RSET_BUSY, "another process is changing");

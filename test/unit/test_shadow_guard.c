@@ -1,8 +1,8 @@
 /* Who removes shadow files and journals that crashed runs left, and who begins to write one: neither takes it from under the other. */
+#include "commit/change.h"
+#include "commit/forget.h"
+#include "commit/shadow.h"
 #include "image.h"
-#include "member/commit.h"
-#include "member/journal.h"
-#include "member/shadow.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -111,7 +111,7 @@ forget(bool by_commit)
     rset_commit   other = {.generation = GENERATION + 1, .name = "", .desc_name = ""};
     rset_err      err = RSET_ERR_NONE;
 
-    assert_int_equal(by_commit ? rset_commit_forget(&now.local, &other, &err)
+    assert_int_equal(by_commit ? rset_forget_others(&now.local, &other, &err)
                                : rset_shadow_forget(&now.local, &ev, 0, NULL, &err),
                      RSET_OK);
 }
@@ -189,7 +189,7 @@ one_that_vanishes_is_begun_again(void **state)
 
     (void)state;
     now.renames = 2;
-    if (rset_journal_begin_first(&now.local, &ev, &j, &err) != RSET_OK)
+    if (rset_change_begin_first(&now.local, &ev, &j, &err) != RSET_OK)
         fail_msg("%s", err.text);
     assert_true(now.renames < 0);
     assert_true(rset_dir_has_file(now.local.dir, "f.h5.redset.0000000000000000.undo"));

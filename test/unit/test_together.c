@@ -1,9 +1,9 @@
 /* test_together.c: files of each rank that are committed together (rset_protect_together): whatever a crash has left of the
  * commit of two, whichever is opened first, and with a node lost on top, both are old or both are new, and which is known. */
+#include "commit/kept.h"
+#include "commit/shadow.h"
 #include "image.h"
 #include "job.h"
-#include "member/kept.h"
-#include "member/shadow.h"
 #include "names/names.h"
 
 #include <errno.h>

@@ -91,7 +91,7 @@ change(job *j, int r, rset_local *local)
 
     if ((changing >> r & 1) == 0)
         return RSET_OK;
-    st = rset_journal_begin(local, &k->evidence, true, &journal, &k->err);
+    st = rset_change_begin(local, &k->evidence, true, &journal, &k->err);
     if (st == RSET_OK)
         st = rset_file_open_update(local->dir, k->names[0], &file, &k->err);
     for (int i = 0; st == RSET_OK && i < 4; i++) {

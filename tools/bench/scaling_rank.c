@@ -160,7 +160,7 @@ static bool
 begin_creation(actor *a)
 {
     if (!a->evidence.any)
-        return rset_journal_begin_first(&a->file.local, &a->evidence, &a->journal, &a->err) ==
+        return rset_change_begin_first(&a->file.local, &a->evidence, &a->journal, &a->err) ==
                RSET_OK;
     return rset_shadow_begin(&a->file.local, &a->evidence, &a->shadow, &a->err) == RSET_OK;
 }

@@ -1,7 +1,7 @@
 /* siblings.c: see siblings.h; and the survey of a file with its siblings (member.h). */
 #include "siblings.h"
 
-#include "delta.h"
+#include "member/delta.h"
 
 #include <stdlib.h>
 #include <string.h>

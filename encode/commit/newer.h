@@ -7,11 +7,11 @@
  * What is newer is put aside as it is, since it could not be had: its data file is <prefix>redset.<generation>.newer, and whatever lay
  * beside it has that name and a dot as its prefix. So it is a file like any other, for whoever finds what was lost of it. It stays
  * until the file is deleted or unprotected, or somebody removes it. One that is not older than what has the name was left by a
- * restoration that did not come to be, and is the same file (M6). */
+ * restoration that did not come to be, and is the same file (CO3). */
 #ifndef RSET_NEWER_H
 #define RSET_NEWER_H
 
-#include "member.h"
+#include "member/member.h"
 
 /* Gives all that lies here of the files of `local` names of that generation as well, by links: nothing is copied, and nothing loses
  * its name. Where the data file is missing an empty one stands for it. Durable when the directory has been synced; may be done again.

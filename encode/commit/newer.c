@@ -1,7 +1,7 @@
 /* newer.c: see newer.h. */
 #include "newer.h"
 
-#include "commit.h"
+#include "forget.h"
 #include "names/names.h"
 
 #include <stdlib.h>
@@ -177,7 +177,7 @@ rset_lost_move(const rset_local *local, uint64_t *generation_out, rset_err *err)
     if (st == RSET_OK && *generation_out != 0)
         st = rset_dir_unlink(local->dir, local->names[0], err);
     if (st == RSET_OK && *generation_out != 0)
-        st = rset_commit_forget(local, NULL, err);
+        st = rset_forget_others(local, NULL, err);
     return st;
 }
 
@@ -187,7 +187,7 @@ static rset_status
 drop(const rset_local *local, rset_name_kind as, uint64_t generation, rset_err *err)
 {
     char       *data = rset_name_of(as, local->prefix, generation);
-    rset_status st = data != NULL ? rset_commit_remove(local, data, err) : no_memory(local, err);
+    rset_status st = data != NULL ? rset_forget_data(local, data, err) : no_memory(local, err);
 
     free(data);
     return st;

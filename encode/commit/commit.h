@@ -10,7 +10,7 @@
 #ifndef RSET_COMMIT_H
 #define RSET_COMMIT_H
 
-#include "member.h"
+#include "member/member.h"
 
 typedef struct rset_commit {
     uint64_t    generation;
@@ -41,14 +41,5 @@ rset_status rset_commit_settle(const rset_local *local, uint64_t generation, int
 
 /* Discards what was prepared, of the files that it is committed with as well (siblings.h), before anything that it belongs to is lost. */
 rset_status rset_commit_discard(const rset_local *local, const rset_evidence *ev, rset_err *err);
-
-/* Removes all that lies beside the data file: redundancy, journals, shadow files that nobody writes, whatever crashed runs
- * left, in other directories of the data files as well; but for what `stays` names (NULL: nothing), local->shadow, and
- * other generations that have names of their own (kept.h, newer.h). */
-rset_status rset_commit_forget(const rset_local *local, const rset_commit *stays, rset_err *err);
-
-/* Removes the data file `data`, which is one of a generation of these files, and all that protects it: that first, so that the
- * file is never rebuilt from what is left of it. */
-rset_status rset_commit_remove(const rset_local *local, const char *data, rset_err *err);
 
 #endif

@@ -1,8 +1,8 @@
 /* kept.c: an older generation is kept. See kept.h; kept_remove.c removes it. */
 #include "kept.h"
 
-#include "delta.h"
 #include "kept_internal.h"
+#include "member/delta.h"
 #include "names/names.h"
 #include "store/buffer.h"
 

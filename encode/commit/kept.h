@@ -3,7 +3,7 @@
  * Such a generation is a file like any other: its data file is <prefix>redset.<generation>.data, and what protects it has
  * that name and a dot as its prefix. So it is surveyed, verified, rebuilt and moved by the code that does so for every file.
  * By what protects it a generation is one that is kept. It is older than what has the name; one that is not was left by a commit that
- * did not come to be (M6).
+ * did not come to be (CO3).
  *
  * Where the file was created over, the old one is still there whole, under that name. Where it has changed in place, its
  * undo journal leads back from the next newer generation, and there is no data file until somebody wants to read it (rset_kept_expand,
@@ -13,7 +13,7 @@
 #ifndef RSET_KEPT_H
 #define RSET_KEPT_H
 
-#include "member.h"
+#include "member/member.h"
 
 enum { RSET_KEEP_ALL = INT32_MAX };
 
@@ -49,7 +49,7 @@ rset_status rset_kept_drop(const rset_local *local, uint64_t generation, rset_er
  * what is the same file as the one that has the name. */
 rset_status rset_kept_retire(const rset_local *local, uint64_t current, int keep, rset_err *err);
 
-/* The file is about to change: what a commit that did not come to be has named beside it is the same file (M6), or will not lead
+/* The file is about to change: what a commit that did not come to be has named beside it is the same file (CO3), or will not lead
  * back. `leads_back`: its old bytes will be kept, so that what leads back does so still, be it of a commit that is under way;
  * else the newest older generation is made whole, if that can be done. *ev is updated. */
 rset_status rset_kept_part(const rset_local *local, rset_evidence *ev, bool leads_back,

@@ -1,7 +1,7 @@
 /* renamed.c: see renamed.h. */
 #include "renamed.h"
 
-#include "commit.h"
+#include "forget.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -184,7 +184,7 @@ take_over(const rset_local *local, const char *old_name, const char *name, const
           const char *desc, rset_err *err)
 {
     const char *const names[] = {name, desc};
-    rset_status       st = rset_commit_forget(local, NULL, err);
+    rset_status       st = rset_forget_others(local, NULL, err);
 
     if (st == RSET_OK)
         st = rset_names_note(local->dir, local->prefix, names, 2, err);
@@ -211,7 +211,7 @@ rset_renamed_adopt(const rset_local *local, const char *prefix, const rset_evide
     else
         st = take_over(local, ev->name, name, old_desc, desc, err);
     if (st == RSET_OK)
-        st = rset_commit_forget(&old, NULL, err);
+        st = rset_forget_others(&old, NULL, err);
     free(name);
     free(desc);
     free(old_desc);

@@ -2,7 +2,7 @@
 #ifndef RSET_RENAMED_H
 #define RSET_RENAMED_H
 
-#include "member.h"
+#include "member/member.h"
 
 /* What lies under a prefix whose data file is gone, and records it, with nothing to be finished or rolled back. */
 typedef struct rset_left {

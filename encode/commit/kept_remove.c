@@ -1,6 +1,6 @@
 /* kept_remove.c: older generations are removed: those that are too many, what a commit left that did not come to be, and what is about to
  * change under their second name. See kept.h. */
-#include "commit.h"
+#include "forget.h"
 #include "kept_internal.h"
 #include "names/names.h"
 #include "store/identity.h"
@@ -19,7 +19,7 @@ unlink_own(const rset_local *local, const char *name, rset_err *err)
 static rset_status
 remove_protection(const rset_local *local, const rset_kept_names *k, rset_err *err)
 {
-    return rset_commit_forget(&(rset_local){.dir = local->dir, .prefix = k->prefix}, NULL, err);
+    return rset_forget_others(&(rset_local){.dir = local->dir, .prefix = k->prefix}, NULL, err);
 }
 
 static rset_status

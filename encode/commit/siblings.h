@@ -10,7 +10,7 @@
 #ifndef RSET_SIBLINGS_H
 #define RSET_SIBLINGS_H
 
-#include "member.h"
+#include "member/member.h"
 
 /* The siblings of a file of `generation` that are only prepared are published, durably: what is decided of one is decided of
  * all. `together`: as its header has it. Before the file is finished, so that no later commit of it hides that. RSET_IO,

@@ -4,9 +4,9 @@
 #ifndef RSET_SHADOW_H
 #define RSET_SHADOW_H
 
-#include "journal.h"
-#include "member.h"
-#include "placeholder.h"
+#include "member/journal.h"
+#include "member/member.h"
+#include "member/placeholder.h"
 
 /* A program is about to write a new file in the place of an old one: the shadow file's name, a new string in *name_out.
  * What crashed runs left is removed; the share of this rank in a commit that is decided is finished first. *ev is

@@ -1,6 +1,6 @@
 /* kept_files.c: see kept_internal.h. */
-#include "delta.h"
 #include "kept_internal.h"
+#include "member/delta.h"
 #include "names/names.h"
 #include "store/buffer.h"
 

@@ -3,8 +3,8 @@
  *
  * What is the newest may be changing meanwhile: its bytes are read first, and what its undo journal has is laid over them after that,
  * since whoever changes it fills the journal first. */
-#include "delta.h"
 #include "kept_expand_internal.h"
+#include "member/delta.h"
 #include "names/names.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* shadow.c: see shadow.h. */
 #include "shadow.h"
 
+#include "change.h"
 #include "commit.h"
 #include "names/claim.h"
 #include "names/names.h"
@@ -179,7 +180,7 @@ make_way(const rset_local *local, rset_evidence *ev, bool in_step, rset_journal 
         st = rset_commit_settle(&plain, rset_evidence_generation(ev), RSET_COMMIT_PATIENCE, ev,
                                 &own);
     if (st == RSET_OK)
-        st = rset_journal_begin_aside(&plain, ev, out, &own);
+        st = rset_change_begin_aside(&plain, ev, out, &own);
     if (st == RSET_OK && (rset_journal_leads_back(*out) || !ev->has_header))
         st = put_aside(&plain, ev, &own);
     if (st == RSET_OK)
@@ -187,7 +188,7 @@ make_way(const rset_local *local, rset_evidence *ev, bool in_step, rset_journal 
     rset_journal_leave(*out);
     *out = NULL;
     return in_step ? rset_fail(err, st, "%s", own.text)
-                   : rset_journal_begin(&plain, ev, false, out, err);
+                   : rset_change_begin(&plain, ev, false, out, err);
 }
 
 rset_status
@@ -221,7 +222,7 @@ rset_aside_begin(const rset_local *local, rset_evidence *ev, rset_journal **out,
 {
     rset_access access;
     const bool  old = rset_file_access(local->dir, local->names[0], &access);
-    rset_status st = rset_journal_begin_aside(local, ev, out, err);
+    rset_status st = rset_change_begin_aside(local, ev, out, err);
 
     if (st == RSET_OK && ev->has_header && !rset_journal_leads_back(*out))
         st = rset_fail(err, RSET_IO, "%s: its old content could not be had again",

@@ -1,0 +1,55 @@
+/* remove.c: see remove.h. */
+#include "remove.h"
+
+#include "forget.h"
+#include "kept.h"
+#include "newer.h"
+
+#include <stdlib.h>
+
+rset_status
+rset_remove_before_change(const rset_local *local, rset_evidence *ev, bool leads_back,
+                          rset_err *err)
+{
+    const rset_status st = rset_kept_part(local, ev, leads_back, err);
+
+    return st == RSET_OK ? rset_newer_part(local, rset_evidence_generation(ev), ev, err) : st;
+}
+
+void
+rset_remove_after_commit(const rset_local *local, const rset_retired *what)
+{
+    rset_err ignored = RSET_ERR_NONE;
+
+    if (what->keep > 0)
+        (void)rset_kept_retire(local, what->current, what->keep, &ignored);
+    if (what->lost)
+        (void)rset_lost_forget(local, &ignored);
+    if (what->changed_before != 0)
+        (void)rset_changed_retire(local, what->changed_before, &ignored);
+}
+
+void
+rset_remove_after_recovery(const rset_local *local, const rset_evidence *found, rset_evidence *ev)
+{
+    const rset_desc *own = &found->header.infos[0].desc;
+    char            *desc = rset_format_desc_name(local->prefix, own->rank);
+    rset_err         ignored = RSET_ERR_NONE;
+
+    if (desc != NULL)
+        (void)rset_forget_others(local, &(rset_commit){.name = found->name, .desc_name = desc},
+                                 &ignored);
+    (void)rset_kept_retire(local, own->generation, RSET_KEEP_ALL, &ignored);
+    (void)rset_newer_part(local, own->generation, ev, &ignored);
+    free(desc);
+}
+
+rset_status
+rset_unprotect(const rset_local *local, rset_err *err)
+{
+    rset_status st = rset_kept_retire(local, 0, 0, err);
+
+    if (st == RSET_OK)
+        st = rset_newer_forget(local, err);
+    return st == RSET_OK ? rset_forget_others(local, NULL, err) : st;
+}
