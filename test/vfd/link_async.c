@@ -4,6 +4,7 @@
  *   wait       close, wait; lost files come back
  *   test       H5FDredset_test before and after
  *   finalize   close, MPI_Finalize
+ *   in_mpi     the same, where the thread in the background is in MPI calls meanwhile (preload_busy.c)
  *   serialized MPI_THREAD_SERIALIZED: protected at close
  *   order      several files closed in a row, some again
  *   turns      files closed with and without async, and opened, in turn
@@ -366,6 +367,33 @@ case_finalize(hid_t fapl)
     CHECK(make("a", fapl, OLD) && make("b", fapl, NEW) && make("a", fapl, NEW));
 }
 
+/* So much that it is being encoded when MPI_Finalize is called. */
+static bool
+add_bulk(hid_t file)
+{
+    const hsize_t size = 32 << 20;
+    char         *bytes = calloc(1, size);
+    hid_t         space = H5Screate_simple(1, &size, NULL);
+    hid_t         set =
+        H5Dcreate2(file, "bulk", H5T_STD_U8LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    const bool ok =
+        bytes != NULL && H5Dwrite(set, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes) >= 0;
+
+    free(bytes);
+    return H5Sclose(space) >= 0 && H5Dclose(set) >= 0 && ok;
+}
+
+static void
+case_in_mpi(hid_t fapl)
+{
+    hid_t file;
+
+    CHECK(make("a", fapl, OLD) && H5FDredset_wait(NULL) >= 0);
+    file = create("a", fapl, NEW);
+    CHECK(add_bulk(file) && H5Fclose(file) >= 0);
+    usleep(10000);
+}
+
 static void
 case_leave(hid_t fapl)
 {
@@ -400,6 +428,7 @@ static const struct {
     {"new", case_new, 1, MPI_THREAD_MULTIPLE},
     {"any", case_any, 1, MPI_THREAD_MULTIPLE},
     {"finalize", case_finalize, 1, MPI_THREAD_MULTIPLE},
+    {"in_mpi", case_in_mpi, 1, MPI_THREAD_MULTIPLE},
     {"leave", case_leave, 1, MPI_THREAD_MULTIPLE},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };

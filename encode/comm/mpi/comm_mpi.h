@@ -27,6 +27,11 @@ const char *rset_mpi_why_not(bool *other_out);
 /* May any thread call MPI at any time (MPI_THREAD_MULTIPLE)? Only when rset_mpi_usable. */
 bool rset_mpi_any_thread(void);
 
+/* `wait` is called before MPI_Finalize does anything, by the thread that calls that, and returns when no other thread is in an MPI call. The
+ * first call counts. False: this MPI cannot be told to, so no other thread may call it. With Open MPI it need not be (rset_mpi_before_finalize):
+ * true. */
+bool rset_mpi_waits_at_end(void (*wait)(void));
+
 /* Can a rank have its file without the others? */
 typedef enum {
     RSET_NEED_NOTHING, /* yes, or it does not matter */

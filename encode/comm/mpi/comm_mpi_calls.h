@@ -65,7 +65,13 @@
 #define RSET_MPI_MAY_BE(X)
 #endif
 
-#define RSET_MPI_ALL(X) RSET_MPI_CALLS(X) RSET_MPI_OBJECTS(X) RSET_MPI_MAY_BE(X)
+#ifdef OPEN_MPI
+#define RSET_MPI_ENDING(X)
+#else /* comm_mpi_ending.c */
+#define RSET_MPI_ENDING(X) X(MPI_Finalize) X(PMPI_Finalize)
+#endif
+
+#define RSET_MPI_ALL(X) RSET_MPI_CALLS(X) RSET_MPI_OBJECTS(X) RSET_MPI_MAY_BE(X) RSET_MPI_ENDING(X)
 
 #define RSET_MPI_PLACE(name) __typeof__(name) *name;
 struct rset_mpi_table {
@@ -97,6 +103,7 @@ bool rset_mpi_other_runs(void);
 #define MPI_Comm_test_inter          rset_mpi.MPI_Comm_test_inter
 #define MPI_Errhandler_free          rset_mpi.MPI_Errhandler_free
 #define MPI_Error_string             rset_mpi.MPI_Error_string
+#define MPI_Finalize                 rset_mpi.MPI_Finalize
 #define MPI_Finalized                rset_mpi.MPI_Finalized
 #define MPI_Get_count                rset_mpi.MPI_Get_count
 #define MPI_Group_free               rset_mpi.MPI_Group_free
@@ -111,6 +118,7 @@ bool rset_mpi_other_runs(void);
 #define MPI_Request_free             rset_mpi.MPI_Request_free
 #define MPI_Test                     rset_mpi.MPI_Test
 #define MPI_Testsome                 rset_mpi.MPI_Testsome
+#define PMPI_Finalize                rset_mpi.PMPI_Finalize
 #define MPIX_Comm_get_failed         rset_mpi.MPIX_Comm_get_failed
 #define MPIX_Comm_is_revoked         rset_mpi.MPIX_Comm_is_revoked
 #define ompi_mpi_byte                (*rset_mpi.ompi_mpi_byte)
