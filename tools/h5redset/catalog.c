@@ -94,26 +94,6 @@ is_outdated(const catalog *c, const family *f)
 }
 
 static void
-judge_families(catalog *c)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < c->nfamilies; i++) {
-        family *f = &c->families[kept];
-
-        if (kept != i) {
-            *f = c->families[i];
-            c->families[i] = (family){0};
-        }
-        if (is_outdated(c, f))
-            continue;
-        judge_family(c, f);
-        kept += f->nsets > 0;
-    }
-    c->nfamilies = kept;
-}
-
-static void
 note_asked(family *f, const strings *asked)
 {
     for (member *m = NULL; (m = family_next(f, m)) != NULL;) {
@@ -241,7 +221,9 @@ catalog_make(sightings *list, const strings *asked, bool undelete, const char *a
 {
     *out = (catalog){.sightings = list, .undelete = undelete, .alone_on = alone_on};
     families_find(out);
-    judge_families(out);
+    for (size_t i = 0; i < out->nfamilies; i++)
+        if (!is_outdated(out, &out->families[i]))
+            judge_family(out, &out->families[i]);
     find_strays(out);
     qsort(out->families, out->nfamilies, sizeof *out->families, by_name);
     conclude(out, asked);
@@ -250,9 +232,8 @@ catalog_make(sightings *list, const strings *asked, bool undelete, const char *a
 void
 catalog_free(catalog *c)
 {
-    for (size_t i = 0; i < c->nfamilies; i++) {
+    for (size_t i = 0; i < c->nfamilies; i++)
         family_forget_sets(&c->families[i]);
-    }
     free((size_t *)c->group_of);
     free(c->taken);
     free(c->families);

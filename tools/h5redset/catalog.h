@@ -117,8 +117,8 @@ typedef struct catalog {
     const size_t *group_of; /* of each sighting: which ones name a generation in common */
     int          *taken;    /* of each sighting: the family that has it, plus 1 */
     size_t        nfamilies, nstrays, n;
-    family       *families;
-    cat_set     **sets; /* of all families, in the order to be shown */
+    family       *families; /* one of which only outdated copies were seen has no sets */
+    cat_set     **sets;     /* of all families, in the order to be shown */
     stray        *strays;
 } catalog;
 

@@ -8,14 +8,6 @@
 
 /* ---- families ---- */
 
-static void
-take_census(family *f, const sighting *s)
-{
-    const rset_census one = rset_take_census(&s->said);
-
-    rset_census_merge(&f->census, &one);
-}
-
 void
 family_choose(family *f, bool no_forward)
 {
@@ -49,7 +41,8 @@ families_find(catalog *c)
     c->taken = must_alloc((list->n + 1) * sizeof *c->taken);
     c->families = must_alloc((list->n + 1) * sizeof *c->families);
     for (size_t i = 0; i < list->n; i++) {
-        family *f = NULL;
+        const rset_census one = rset_take_census(&list->at[i].said);
+        family           *f = NULL;
 
         if (list->at[i].ahead)
             continue;
@@ -60,7 +53,7 @@ families_find(catalog *c)
             f->first = c->group_of[i];
             f->owner = list->at[i].owner;
         }
-        take_census(f, &list->at[i]);
+        rset_census_merge(&f->census, &one);
     }
     for (size_t i = 0; i < n; i++) {
         family_choose(&c->families[i], false);
@@ -223,7 +216,7 @@ is_other_self(const catalog *c, const family *f, const member *m, size_t at)
     if (c->group_of[at] == f->first)
         return true;
     for (const family *before = c->families; before < f; before++)
-        if (before->first == c->group_of[at])
+        if (before->nsets > 0 && before->first == c->group_of[at])
             return false;
     if (m->known == NULL)
         return false;

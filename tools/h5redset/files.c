@@ -6,49 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The names that its own header records. */
-static void
-take_recorded(files *f, const rset_info *info)
-{
-    f->n = info->nfiles;
-    f->names = must_alloc((size_t)f->n * sizeof *f->names);
-    f->paths = must_alloc((size_t)f->n * sizeof *f->paths);
-    for (int i = 0; i < f->n; i++) {
-        f->names[i] = must_copy(rset_path_base(info->files[i].path));
-        f->paths[i] = must_copy(info->files[i].path);
-    }
-}
-
-/* Those that are asked for. */
-static void
-take_asked(files *f, const files_place *at)
-{
-    f->n = at->known != NULL && at->known->nfiles > 1 ? at->known->nfiles : 1;
-    f->names = must_alloc((size_t)f->n * sizeof *f->names);
-    f->paths = must_alloc((size_t)f->n * sizeof *f->paths);
-    f->names[0] = must_copy(at->name);
-    f->paths[0] = at->path != NULL ? must_copy(at->path)
-                                   : must_print("%s/%s", rset_dir_path(f->dir), at->name);
-    for (int i = 1; i < f->n; i++) {
-        f->names[i] = must_copy(rset_path_base(at->known->files[i].path));
-        f->paths[i] = must_copy(at->known->files[i].path);
-    }
-}
-
+/* The names that its own header records, else those that are asked for; of one that was renamed together with its redundancy that which
+ * it has now. */
 static void
 take_names(files *f, const files_place *at)
 {
-    const char          *name = at->name;
-    const rset_evidence *ev = &f->evidence;
+    const rset_header *h = &f->evidence.header;
+    const bool         own = f->evidence.has_header && h->infos[0].nfiles > 0;
+    const rset_info   *info = own ? &h->infos[0] : at->known;
 
-    if (ev->has_header && ev->header.infos[0].nfiles > 0)
-        take_recorded(f, &ev->header.infos[0]);
-    else
-        take_asked(f, at);
-    if (f->n == 1 &&
-        strcmp(f->names[0], name) != 0) { /* it was renamed together with its redundancy */
-        free(f->names[0]);
-        f->names[0] = must_copy(name);
+    f->n = info != NULL && info->nfiles > 1 ? info->nfiles : 1;
+    f->names = must_alloc((size_t)f->n * sizeof *f->names);
+    f->paths = must_alloc((size_t)f->n * sizeof *f->paths);
+    for (int i = 0; i < f->n; i++) {
+        const char *recorded = i > 0 || own ? info->files[i].path : at->path;
+
+        f->names[i] = must_copy(i > 0 || (own && f->n > 1) ? rset_path_base(recorded) : at->name);
+        f->paths[i] = recorded != NULL ? must_copy(recorded)
+                                       : must_print("%s/%s", rset_dir_path(f->dir), at->name);
     }
     f->local = (rset_local){.dir = f->dir,
                             .prefix = f->prefix,

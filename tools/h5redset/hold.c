@@ -8,16 +8,6 @@
 
 #include <stdlib.h>
 
-static rset_status
-say_open(const char *dir, const char *name, const char *host, const char *what, rset_err *err)
-{
-    return rset_fail(
-        err, RSET_BUSY,
-        "%s/%s: a program on %s %s: close it there, or wait until the program has ended, "
-        "and try again; nothing was changed",
-        dir, name, host, what);
-}
-
 /* ---- what is waited for ---- */
 
 /* A data file that nobody has open. */
@@ -50,29 +40,26 @@ is_unclaimed(const obstacle *o)
     return is;
 }
 
-static void
-note_lock(const job *j, rset_dir *dir, const char *name, hold_from from)
+/* A program has file `name` of a directory in use: `what` it does. `o`: the lock that it has, which is waited for; NULL: none that
+ * could be asked for. */
+static rset_status
+say_open(const job *j, obstacle *o, rset_dir *dir, const char *name, const char *what,
+         rset_err *err)
 {
     const char *at = rset_dir_path(dir);
-    char       *text = must_print("%s/%s: a program on %s has it open", at, name, j->host);
+    char       *text = must_print("%s/%s: a program on %s %s", at, name, j->host, what);
 
-    wait_note(j, &(obstacle){.dir = at,
-                             .name = name,
-                             .exclusive = from == HOLD_FROM_ALL,
-                             .text = text,
-                             .is_free = is_unlocked});
+    if (o != NULL) {
+        o->dir = at;
+        o->text = text;
+        wait_note(j, o);
+    }
     free(text);
-}
-
-static void
-note_claim(const job *j, const files *f)
-{
-    const char *at = rset_dir_path(f->dir);
-    char       *text =
-        must_print("%s/%s: a program on %s has it open to change it", at, f->names[0], j->host);
-
-    wait_note(j, &(obstacle){.dir = at, .name = f->prefix, .text = text, .is_free = is_unclaimed});
-    free(text);
+    return rset_fail(
+        err, RSET_BUSY,
+        "%s/%s: a program on %s %s: close it there, or wait until the program has ended, "
+        "and try again; nothing was changed",
+        at, name, j->host, what);
 }
 
 /* ---- holding ---- */
@@ -106,10 +93,11 @@ hold_one(files *f, rset_dir *dir, const char *name, hold_from from, const job *j
         st = rset_file_hold(dir, name, from == HOLD_FROM_ALL, &file, &own);
     if (file != NULL)
         keep(f, file);
-    if (st == RSET_BUSY) {
-        note_lock(j, dir, name, from);
-        return say_open(rset_dir_path(dir), name, j->host, "has it open", err);
-    }
+    if (st == RSET_BUSY)
+        return say_open(
+            j,
+            &(obstacle){.name = name, .exclusive = from == HOLD_FROM_ALL, .is_free = is_unlocked},
+            dir, name, "has it open", err);
     return st == RSET_OK || st == RSET_ABSENT || st == RSET_DAMAGED
                ? RSET_OK
                : rset_fail(err, st, "%s", own.text);
@@ -128,11 +116,9 @@ claim(files *f, const job *j, rset_err *err)
     if (made != NULL)
         keep(f, made);
     f->claimed = f->claimed || made != NULL;
-    if (st == RSET_BUSY) {
-        note_claim(j, f);
-        return say_open(rset_dir_path(f->dir), f->names[0], j->host, "has it open to change it",
-                        err);
-    }
+    if (st == RSET_BUSY)
+        return say_open(j, &(obstacle){.name = f->prefix, .is_free = is_unclaimed}, f->dir,
+                        f->names[0], "has it open to change it", err);
     return st == RSET_OK ? st : rset_fail(err, st, "%s", own.text);
 }
 
@@ -157,7 +143,6 @@ is_being_replaced(const files *f)
 rset_status
 files_hold(files *f, hold_from from, const job *j, rset_err *err)
 {
-    const char *dir = rset_dir_path(f->dir);
     rset_status st = RSET_OK;
 
     for (int i = 0; st == RSET_OK && i < f->n; i++)
@@ -166,11 +151,11 @@ files_hold(files *f, hold_from from, const job *j, rset_err *err)
     if (st == RSET_OK) /* a program may have closed it just now */
         st = rset_survey_again(f->dir, f->prefix, f->names[0], &f->evidence, err);
     if (st == RSET_OK && f->evidence.undo.busy)
-        st = say_open(dir, f->names[0], j->host, "is changing it", err);
+        st = say_open(j, NULL, f->dir, f->names[0], "is changing it", err);
     if (st == RSET_OK)
         st = claim(f, j, err);
     if (st == RSET_OK && is_being_replaced(f))
-        st = say_open(dir, f->names[0], j->host, "is writing it anew", err);
+        st = say_open(j, NULL, f->dir, f->names[0], "is writing it anew", err);
     return st;
 }
 

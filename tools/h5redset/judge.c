@@ -43,7 +43,7 @@ report_of(const member *m, const rset_standing *standing)
 }
 
 static void
-sum_up(family *f)
+decide(family *f)
 {
     f->all = (rset_summary){0};
     for (const member *m = NULL; (m = family_next(f, m)) != NULL;) {
@@ -51,12 +51,6 @@ sum_up(family *f)
 
         rset_merge(&f->all, &one);
     }
-}
-
-static void
-decide(family *f)
-{
-    sum_up(f);
     f->decision = rset_decide(&f->all, f->worst, &f->policy);
 }
 
