@@ -211,8 +211,10 @@ find_strays(catalog *c)
 
         if (s->asked && (sign || s->trouble != NULL) && sighting_records(s)->ninfos == 0 &&
             !s->ahead && c->taken[i] == 0)
-            judge_stray(s, c->undelete, &c->strays[c->nstrays++]);
+            family_of_stray(c, i, &c->strays[c->nstrays++]);
     }
+    for (size_t i = 0; i < c->nstrays; i++)
+        judge_stray(&c->strays[i]);
 }
 
 void
@@ -234,6 +236,8 @@ catalog_free(catalog *c)
 {
     for (size_t i = 0; i < c->nfamilies; i++)
         family_forget_sets(&c->families[i]);
+    for (size_t i = 0; i < c->nstrays; i++)
+        family_forget_sets(&c->strays[i]);
     free((size_t *)c->group_of);
     free(c->taken);
     free(c->families);

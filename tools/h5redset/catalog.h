@@ -81,7 +81,7 @@ typedef struct cat_set {
 
 /* Files that were protected together, which open together: one decision. */
 typedef struct family {
-    rset_desc desc; /* of one of its sets */
+    rset_desc desc; /* of one of its sets; no scheme: nothing is recorded */
     uint64_t  generation;
     uint64_t  owner; /* of all its files */
     cat_set  *sets;  /* nsets, by number */
@@ -101,13 +101,6 @@ typedef struct family {
     rset_decision decision;
 } family;
 
-/* A file with signs of protection, and nobody knows of what set. */
-typedef struct stray {
-    const sighting *seen;
-    rset_decision   decision;
-    rset_summary    all; /* of it alone */
-} stray;
-
 typedef struct catalog {
     sightings *sightings; /* borrowed */
     bool       undelete;  /* what was deleted is wanted back: it is lost */
@@ -118,8 +111,9 @@ typedef struct catalog {
     int          *taken;    /* of each sighting: the family that has it, plus 1 */
     size_t        nfamilies, nstrays, n;
     family       *families; /* one of which only outdated copies were seen has no sets */
-    cat_set     **sets;     /* of all families, in the order to be shown */
-    stray        *strays;
+    family       *
+        strays; /* files with signs of protection: nobody knows of what set, and each is a family of which nothing is recorded */
+    cat_set **sets;   /* of all families, in the order to be shown */
 } catalog;
 
 /* `sightings` must stay as it is for as long as the catalog. `asked`: absolute paths that the user named. `undelete`, `alone_on`: as
@@ -133,6 +127,9 @@ void catalog_drop_doubles(sightings *sightings);
 
 /* The member after this one, set by set; the first after NULL, and NULL after the last. */
 member *family_next(const family *f, const member *m);
+
+/* Is anything recorded of how it was protected? Else it has one member, with a file that was seen. */
+bool family_is_recorded(const family *f);
 
 /* What is recorded of when, by whom and as what it was protected; all zero: nothing. */
 rset_stamp family_stamp(const family *f);

@@ -52,10 +52,9 @@ is_of(const file_list *l, const sighting *s)
         const listed *one = g < l->n ? &l->at[g] : &l->aside[g - l->n];
         const family *f = one->f;
 
-        for (int k = 0; f != NULL && k < f->nsets && !is; k++)
-            for (int i = 0; i < f->sets[k].desc.members && !is; i++)
-                is = is_at(f->sets[k].members[i].seen, s, name);
-        is = is || (f == NULL ? is_at(one->lost->seen, s, name) : is_replica_of(f, s, name));
+        for (const member *m = NULL; !is && (m = family_next(f, m)) != NULL;)
+            is = is_at(m->seen, s, name);
+        is = is || is_replica_of(f, s, name);
     }
     free(name);
     return is;
@@ -158,7 +157,7 @@ static rset_status
 check(const dropping *d, const rset_generations *all, const char *name, rset_err *err)
 {
     const listed *g = list_find(d->l, d->generation);
-    const int     unseen = g != NULL && g->f != NULL ? family_unseen(g->f) : 0;
+    const int     unseen = g != NULL ? family_unseen(g->f) : 0;
 
     if (d->generation == 0)
         return rset_generations_none(all, d->o->generation, name, err);

@@ -68,14 +68,15 @@ tell(const job *j, const char *path, rset_status st, const char *word, const rse
 }
 
 static void
-tell_stray(const stray *s)
+tell_stray(const family *one)
 {
-    char *text = reason_text(&s->decision, &s->all);
+    const char *path = member_path(one->sets->members);
+    char       *text = reason_text(&one->decision, &one->all);
 
-    if (s->decision.verdict == RSET_VERDICT_REFUSE)
-        print_error("%s: %s", s->seen->path, text);
+    if (one->decision.verdict == RSET_VERDICT_REFUSE)
+        print_error("%s: %s", path, text);
     else
-        print_line(stdout, "%s: %s", s->seen->path, text[0] != '\0' ? text : "is as it should be");
+        print_line(stdout, "%s: %s", path, text[0] != '\0' ? text : "is as it should be");
     free(text);
 }
 

@@ -129,7 +129,7 @@ look_for_rest(const removal *r, rset_err *err)
     const family *f = r->what->f;
     rset_status   st = RSET_OK;
 
-    for (const member *m = NULL; f != NULL && st == RSET_OK && (m = family_next(f, m)) != NULL;)
+    for (const member *m = NULL; st == RSET_OK && (m = family_next(f, m)) != NULL;)
         st = look_for_member(r, m, err);
     return st;
 }
@@ -263,7 +263,7 @@ remove_together(job *j, const options *o, const removable *what, extent how)
 static rset_status
 check(const options *o, const removable *what, bool deleted, rset_err *err)
 {
-    if (o->command == COMMAND_GC || (deleted && what->f == NULL))
+    if (o->command == COMMAND_GC || (deleted && !family_is_recorded(what->f)))
         return removable_deleted(what, err);
     return o->force ? RSET_OK : removable_whole(what, err);
 }
@@ -282,51 +282,41 @@ remove_if(job *j, const options *o, const removable *what, bool deleted, extent 
 
 /* A file of which nobody knows how it was protected is not removed for what it may be. */
 static int
-leave_stray(const job *j, const stray *s)
+leave_stray(const job *j, const family *f)
 {
     if (j->rank == 0)
         print_error("%s: nothing that can be reached records how it was protected, and it is left: "
                     "remove it with rm(1)",
-                    s->seen->path);
+                    member_path(f->sets->members));
     return EXITS_ERROR;
 }
 
-/* Collective; the exit status, -1: there are none. */
+/* Those that were asked for; of gc, that were deleted. Collective; the exit status, -1: there are none. */
 static int
-remove_strays(job *j, const options *o, removable *what, extent how)
+remove_some(job *j, const options *o, removable *what, const family *some, size_t n, extent how)
 {
-    const catalog *c = what->c;
-    int            worst = -1, status;
+    int worst = -1;
 
-    what->f = NULL;
-    for (size_t i = 0; i < c->nstrays; i++) {
-        const bool deleted = is_deleted(&c->strays[i].decision);
+    for (size_t i = 0; i < n; i++) {
+        const bool deleted = is_deleted(&some[i].decision);
 
-        if (!deleted && o->command == COMMAND_GC)
+        what->f = &some[i];
+        if (!what->f->asked || (!deleted && o->command == COMMAND_GC))
             continue;
-        what->stray = c->strays[i].seen;
-        status = deleted ? remove_if(j, o, what, true, how) : leave_stray(j, &c->strays[i]);
-        worst = exits_worse(worst, status);
+        worst = exits_worse(worst, deleted || family_is_recorded(what->f)
+                                       ? remove_if(j, o, what, deleted, how)
+                                       : leave_stray(j, what->f));
     }
     return worst;
 }
 
-/* All that were asked for; of gc, that were deleted. Collective; the exit status, -1: there are none. */
 static int
 remove_all(job *j, const options *o, removable *what, extent how)
 {
     const catalog *c = what->c;
-    int            worst = -1;
+    const int      status = remove_some(j, o, what, c->families, c->nfamilies, how);
 
-    for (size_t i = 0; i < c->nfamilies; i++) {
-        const bool deleted = is_deleted(&c->families[i].decision);
-
-        what->f = &c->families[i];
-        if (!what->f->asked || (!deleted && o->command == COMMAND_GC))
-            continue;
-        worst = exits_worse(worst, remove_if(j, o, what, deleted, how));
-    }
-    return exits_worse(worst, remove_strays(j, o, what, how));
+    return exits_worse(status, remove_some(j, o, what, c->strays, c->nstrays, how));
 }
 
 /* Of rm nothing goes where something cannot; of gc what can. */

@@ -187,7 +187,7 @@ choose(const options *o, const file_list *l, const rset_generations *all, const 
     else if ((*out)->newest)
         st = rset_fail(err, RSET_USAGE, "%s: generation %u is the newest already", name,
                        generation_number(generation));
-    else if ((*out)->f == NULL)
+    else if (!family_is_recorded((*out)->f))
         st = rset_fail(err, RSET_LOST,
                        "%s: nothing that can be reached records how generation %u was protected",
                        name, generation_number(generation));
@@ -203,9 +203,7 @@ lost_newest(const file_list *l, const rset_generations *all)
 
     if (l->n == 0)
         return 0;
-    return first->newest && first->f != NULL && exit_status_of(&first->f->decision) == 0
-               ? 0
-               : all->at[0];
+    return first->newest && exit_status_of(&first->f->decision) == 0 ? 0 : all->at[0];
 }
 
 static int

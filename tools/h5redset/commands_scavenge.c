@@ -18,15 +18,15 @@
 
 /* ---- steps ---- */
 
+/* What is read of a file to copy it, or to rebuild it: what was rebuilt is verified before it gets its name. */
 static uint64_t
-bytes_of(const scavenge *s)
+bytes_of(const item *it, bool rebuilt)
 {
-    uint64_t total = 0;
-
-    for (size_t i = 0; i < s->n; i++)
-        if (s->items[i].by == s->j->rank && !s->items[i].done && s->items[i].seen != NULL)
-            total += s->items[i].seen->size;
-    return total;
+    if (!rebuilt)
+        return it->seen != NULL ? it->seen->size : 0;
+    return scavenge_recorded(it) != NULL
+               ? work_for_member(it->set, it->m) + rset_info_length(it->m->known)
+               : 0;
 }
 
 /* The item is read, and comes to be, as its owner; what is in the target is root's to change (scavenge_target.c). */
@@ -35,37 +35,11 @@ as_owner(scavenge *s, item *it, void (*work)(scavenge *s, item *it))
 {
     rset_err err = RSET_ERR_NONE;
 
-    if (owner_become(it->owner, &err) == RSET_OK) {
+    if (owner_become(it->owner, &err) == RSET_OK)
         work(s, it);
-    } else {
+    else
         item_fail(it, EXITS_ERROR, "%s", err.text);
-    }
     owner_return();
-}
-
-static void
-copy_all(scavenge *s)
-{
-    progress_begin(s->j->rank == 0, "copying", bytes_of(s));
-    for (size_t i = 0; i < s->n && !s->broken; i++)
-        if (s->items[i].by == s->j->rank && !s->items[i].done)
-            as_owner(s, &s->items[i], scavenge_copy);
-    progress_end();
-}
-
-/* What was rebuilt is verified before it gets its name. */
-static uint64_t
-bytes_to_rebuild(const scavenge *s)
-{
-    uint64_t total = 0;
-
-    for (size_t i = 0; i < s->n; i++) {
-        const item *it = &s->items[i];
-
-        if (it->by == s->j->rank && !it->done && scavenge_recorded(it) != NULL)
-            total += work_for_member(it->set, it->m) + rset_info_length(it->m->known);
-    }
-    return total;
 }
 
 /* Copies come before what they are copies of: there the commit may not be finished. */
@@ -74,8 +48,7 @@ rebuild_one(scavenge *s, item *it)
 {
     strings search = {0}, everywhere = alone_search(s->o, s->c, it->owner);
 
-    if (it->set != NULL)
-        scavenge_add_pieces(s, it->set, &search);
+    scavenge_add_pieces(s, it->set, &search);
     for (size_t i = 0; i < everywhere.n; i++)
         strings_add(&search, everywhere.at[i]);
     scavenge_rebuild(s, it, &search);
@@ -83,13 +56,19 @@ rebuild_one(scavenge *s, item *it)
     strings_free(&everywhere);
 }
 
+/* All that this process brings, and has not yet. */
 static void
-rebuild_all(scavenge *s)
+bring_mine(scavenge *s, bool rebuilt)
 {
-    progress_begin(s->j->rank == 0, "rebuilding", bytes_to_rebuild(s));
+    uint64_t total = 0;
+
+    for (size_t i = 0; i < s->n; i++)
+        if (s->items[i].by == s->j->rank && !s->items[i].done)
+            total += bytes_of(&s->items[i], rebuilt);
+    progress_begin(s->j->rank == 0, rebuilt ? "rebuilding" : "copying", total);
     for (size_t i = 0; i < s->n && !s->broken; i++)
         if (s->items[i].by == s->j->rank && !s->items[i].done)
-            as_owner(s, &s->items[i], rebuild_one);
+            as_owner(s, &s->items[i], rebuilt ? rebuild_one : scavenge_copy);
     progress_end();
 }
 
@@ -163,7 +142,7 @@ tell(const item *it, const char *how)
     char        whose[64] = "";
 
     if (it->rank >= 0)
-        snprintf(whose, sizeof whose, " (rank %d of %d)", it->rank, it->ranks);
+        snprintf(whose, sizeof whose, " (rank %d of %d)", it->rank, it->f->desc.ranks);
     if (it->out.how == HOW_NOT)
         print_error("%s%s: %s: %s", name, whose,
                     it->out.status == 2 ? "unrecoverable" : "not brought", it->out.why);
@@ -252,7 +231,7 @@ may_be_found(const scavenge *s, const item *it)
 static void
 foresee(const scavenge *s, item *it)
 {
-    const file_state state = it->m != NULL ? it->m->state : STATE_HEALTHY;
+    const file_state state = it->m->state;
 
     if (it->as_is)
         it->out.how = HOW_AS_IS;
@@ -274,9 +253,8 @@ static void
 foresee_target(const scavenge *s, item *it)
 {
     char        *path = scavenge_path(s, it->name);
-    const size_t size =
-        it->m != NULL && it->m->known != NULL ? rset_info_length(it->m->known) : it->seen->size;
-    struct stat sb;
+    const size_t size = it->m->known != NULL ? rset_info_length(it->m->known) : it->seen->size;
+    struct stat  sb;
 
     if (lstat(path, &sb) == 0 && !s->o->force) {
         if (S_ISREG(sb.st_mode) && (uint64_t)sb.st_size == size)
@@ -317,13 +295,13 @@ bring_all(scavenge *s, rset_err *err)
 {
     rset_status st;
 
-    copy_all(s);
+    bring_mine(s, false);
     st = share(s, err);
     if (st == RSET_OK)
         st = scavenge_gather_pieces(s, err);
     if (st != RSET_OK)
         return st;
-    rebuild_all(s);
+    bring_mine(s, true);
     return share(s, err);
 }
 

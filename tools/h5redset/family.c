@@ -90,6 +90,22 @@ set_of(family *f, const rset_desc *d)
     return add_set(f, d);
 }
 
+void
+family_of_stray(const catalog *c, size_t at, family *out)
+{
+    const sighting *s = &c->sightings->at[at];
+    member         *m;
+
+    *out = (family){.generation = s->older,
+                    .owner = s->owner,
+                    .first = c->group_of[at],
+                    .asked = true,
+                    .policy = {.searched = true, .undelete = c->undelete}};
+    m = add_set(out, &(rset_desc){.members = 1})->members;
+    m->seen = s;
+    m->asked = true;
+}
+
 static uint64_t
 badness(const sighting *s)
 {

@@ -8,6 +8,9 @@
 /* A family for each generation that counts somewhere, the newest first: c->families with census and standing. */
 void families_find(catalog *c);
 
+/* The file number `at` of those that were seen as a family of which nothing is recorded. */
+void family_of_stray(const catalog *c, size_t at, family *out);
+
 /* Puts the files that there are into the sets of the generation that the family stands to. May be done again, after that
  * has changed. */
 void family_gather(catalog *c, family *f);

@@ -247,15 +247,14 @@ judge_family(catalog *c, family *f)
 }
 
 void
-judge_stray(const sighting *s, bool undelete, stray *out)
+judge_stray(family *f)
 {
-    const member        m = {.seen = s};
-    const rset_standing none = {0};
-    const rset_report   report = report_of(&m, &none);
+    member *m = f->sets->members;
 
-    *out = (stray){.seen = s, .all = rset_summarise(&report)};
-    out->decision = rset_decide(&out->all, RSET_COVERAGE_UNKNOWN,
-                                &(rset_policy){.searched = true, .undelete = undelete});
+    m->rank = 0; /* the engine says what it is by itself */
+    m->report = report_of(m, &f->standing);
+    m->rank = -1;
+    decide(f);
 }
 
 /* ---- in a word ---- */

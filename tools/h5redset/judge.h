@@ -8,7 +8,7 @@
 void judge_family(catalog *c, family *f);
 
 /* Of a file that no family has. */
-void judge_stray(const sighting *s, bool undelete, stray *out);
+void judge_stray(family *f);
 
 /* Were all data files deleted that were protected together, as far as can be seen? */
 bool is_deleted(const rset_decision *decision);

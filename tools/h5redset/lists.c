@@ -50,14 +50,6 @@ add_place(heap *h, const sighting *s, size_t of)
             must_print("%s:%" PRIu64 ":%" PRIu64 "/%s", s->host, s->device, s->inode, s->name), of);
 }
 
-static listed *
-add_one(heap *h, bool newest)
-{
-    h->at = must_have_room(h->at, h->n, &h->room, sizeof *h->at);
-    h->at[h->n] = (listed){.newest = newest};
-    return &h->at[h->n++];
-}
-
 static void
 add_member(heap *h, listed *g, const member *m, uint64_t owner)
 {
@@ -74,29 +66,17 @@ add_member(heap *h, listed *g, const member *m, uint64_t owner)
     }
 }
 
+/* What is left of a generation of which nothing is recorded, each rank's alone, becomes one when all is put together. */
 static void
 add_family(heap *h, const family *f, bool newest)
 {
-    listed *g = add_one(h, newest);
+    listed *g;
 
-    g->f = f;
-    g->generation = f->generation;
+    h->at = must_have_room(h->at, h->n, &h->room, sizeof *h->at);
+    g = &h->at[h->n++];
+    *g = (listed){.generation = f->generation, .newest = newest, .f = f};
     for (const member *m = NULL; (m = family_next(f, m)) != NULL;)
         add_member(h, g, m, f->owner);
-}
-
-/* Each rank's is one; they become one generation when all is put together. */
-static void
-add_stray(heap *h, const stray *s)
-{
-    listed *g = add_one(h, false);
-
-    g->lost = s;
-    g->generation = s->seen->older;
-    g->aside = s->seen->aside;
-    g->size = s->seen->size;
-    g->bytes = s->seen->bytes;
-    add_place(h, s->seen, h->n - 1);
 }
 
 static int
@@ -132,7 +112,7 @@ newest_first(const void *a, const void *b)
         return y->newest - x->newest;
     if (x->generation != y->generation)
         return rset_generation_newer(x->generation, y->generation) ? -1 : 1;
-    return (x->f == NULL) - (y->f == NULL);
+    return family_is_recorded(y->f) - family_is_recorded(x->f);
 }
 
 static void
@@ -158,7 +138,7 @@ put_in_order(listed *at, size_t all)
     for (size_t i = 0; i < all; i++) {
         listed *last = n > 0 ? &at[n - 1] : NULL;
 
-        if (last != NULL && at[i].f == NULL && last->generation == at[i].generation) {
+        if (last != NULL && !family_is_recorded(at[i].f) && last->generation == at[i].generation) {
             last->size += at[i].size;
             last->bytes += at[i].bytes;
         } else {
@@ -191,23 +171,22 @@ add_list(lists *out, const heap *h, size_t top)
         out->n++;
 }
 
+static const family *
+first_of(const file_list *l)
+{
+    return l->n > 0 ? l->at[0].f : l->aside[0].f;
+}
+
 char *
 list_name(const file_list *l)
 {
-    const listed *g = l->n > 0 ? &l->at[0] : &l->aside[0];
-
-    return path_of_file(g->f != NULL ? family_name(g->f) : g->lost->seen->name);
+    return path_of_file(family_name(first_of(l)));
 }
 
 char *
 list_key(const file_list *l)
 {
-    const listed *g = l->n > 0 ? &l->at[0] : &l->aside[0];
-
-    if (g->f != NULL)
-        return family_key(g->f);
-    return must_print("%llu:%.*s", (unsigned long long)g->lost->seen->owner,
-                      (int)rset_name_recorded(g->lost->seen->path), g->lost->seen->path);
+    return family_key(first_of(l));
 }
 
 static int
@@ -233,7 +212,7 @@ lists_make(const catalog *newest, const catalog *older, lists *out)
         if (older->families[i].asked)
             add_family(&h, &older->families[i], false);
     for (size_t i = 0; i < older->nstrays; i++)
-        add_stray(&h, &older->strays[i]);
+        add_family(&h, &older->strays[i], false);
     put_together(&h);
     *out = (lists){.at = must_alloc((h.n + 1) * sizeof *out->at)};
     for (size_t top = 0; top < h.n; top++)
@@ -262,25 +241,14 @@ lists_find(const lists *all, const family *f)
     return NULL;
 }
 
-static const char *
-seen_name(const listed *g)
-{
-    for (const member *m = NULL; g->f != NULL && (m = family_next(g->f, m)) != NULL;)
-        if (m->seen != NULL)
-            return m->seen->name;
-    return g->lost != NULL ? g->lost->seen->name : "";
-}
-
 bool
 listed_is_lost(const listed *g)
 {
-    return rset_name_kept_as(seen_name(g)) == RSET_NAME_LOST;
-}
+    const member *m = NULL;
 
-rset_stamp
-listed_stamp(const listed *g)
-{
-    return g->f != NULL ? family_stamp(g->f) : (rset_stamp){0};
+    while ((m = family_next(g->f, m)) != NULL && m->seen == NULL)
+        ;
+    return m != NULL && rset_name_kept_as(m->seen->name) == RSET_NAME_LOST;
 }
 
 static void
@@ -290,7 +258,7 @@ note_generations(const listed *at, size_t n, const rset_which *which, rset_gener
     for (size_t i = 0; i < n; i++)
         if (at[i].generation != 0) {
             rset_generations_add(out, at[i].generation);
-            rset_generations_note(out, which, at[i].generation, listed_stamp(&at[i]).label);
+            rset_generations_note(out, which, at[i].generation, family_stamp(at[i].f).label);
         }
 }
 
@@ -341,11 +309,7 @@ lists_exit_status(const lists *all)
     int worst = all->n > 0 ? EXITS_WELL : EXITS_NOTHING;
 
     for (size_t i = 0; i < all->n; i++)
-        for (size_t k = 0; k < all->at[i].n && !is_list_deleted(&all->at[i]); k++) {
-            const listed *g = &all->at[i].at[k];
-
-            worst = exits_worse(worst, g->f != NULL ? family_exit_status(g->f)
-                                                    : exit_status_of(&g->lost->decision));
-        }
+        for (size_t k = 0; k < all->at[i].n && !is_list_deleted(&all->at[i]); k++)
+            worst = exits_worse(worst, family_exit_status(all->at[i].at[k].f));
     return worst;
 }

@@ -7,12 +7,12 @@
 
 /* One generation of the files of all ranks. */
 typedef struct listed {
-    uint64_t      generation;  /* 0: its writer records none */
-    bool          newest;      /* it has the files' names */
-    bool          aside;       /* it was put aside, when an older one took its place */
-    const family *f;           /* NULL: nothing that can be reached records how it was protected */
-    const stray  *lost;        /* then: one of its files */
-    uint64_t      size, bytes; /* of the data files; on disk, as far as they were found */
+    uint64_t generation; /* 0: its writer records none */
+    bool     newest;     /* it has the files' names */
+    bool     aside;      /* it was put aside, when an older one took its place */
+    const family
+        *f; /* where nothing that can be reached records how it was protected: one of its files */
+    uint64_t size, bytes; /* of the data files; on disk, as far as they were found */
 } listed;
 
 /* The files of all ranks that were asked for, in all generations, newest first; at least one of the two lists is not empty. What was put
@@ -42,9 +42,6 @@ char *list_name(const file_list *l);
 
 /* As family_key. */
 char *list_key(const file_list *l);
-
-/* When, by whom and as what a generation was protected; all zero: nothing is recorded. */
-rset_stamp listed_stamp(const listed *g);
 
 /* What the engine has to know of the list to say which generation is meant. */
 void list_generations(const file_list *l, const rset_which *which, rset_generations *out);

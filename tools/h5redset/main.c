@@ -103,6 +103,7 @@ act(job *j, const options *o, const picture *p)
     switch (o->command) {
     case COMMAND_REBUILD: return command_rebuild(j, o, c);
     case COMMAND_SCAVENGE: return command_scavenge(j, o, p);
+    case COMMAND_PROTECT: return command_protect(j, o, p);
     case COMMAND_MV: return command_mv(j, o, p);
     case COMMAND_UNPROTECT: return command_unprotect(j, o, p);
     case COMMAND_RM: return command_rm(j, o, p);
@@ -216,100 +217,90 @@ is_there(job *j, const strings *paths)
     return job_most(j, there) != 0;
 }
 
-/* Frees what look has seen. */
-static void
-forget_seen(picture *p)
+/* What all processes have seen, on each of them. Collective. */
+static rset_status
+share_seen(job *j, const options *o, picture *p, rset_err *err)
 {
-    sightings_free(&p->seen);
-    sightings_free(&p->seen_older);
-    sightings_free(&p->replaced);
-}
-
-static int
-look_and_act(job *j, const options *o)
-{
-    picture     p = {0};
-    rset_err    err = RSET_ERR_NONE;
-    const bool  all = look(j, o, &p);
-    rset_status st = job_share(j, &p.seen, &err);
-    int         status = EXITS_ERROR;
+    rset_status st = job_share(j, &p->seen, err);
 
     if (st == RSET_OK && tells_older(o->command))
-        st = job_share(j, &p.seen_older, &err);
+        st = job_share(j, &p->seen_older, err);
     if (st == RSET_OK)
-        st = job_share(j, &p.replaced, &err);
-    p.there = is_there(j, &o->paths);
-    p.alone_on = j->size == 1 ? j->host : NULL;
+        st = job_share(j, &p->replaced, err);
+    p->there = is_there(j, &o->paths);
+    p->alone_on = j->size == 1 ? j->host : NULL;
     if (st == RSET_OK && o->command == COMMAND_RESTORE) {
-        returned_find(&p.seen, &p.seen_older);
-        catalog_drop_doubles(&p.seen_older); /* in order again */
+        returned_find(&p->seen, &p->seen_older);
+        catalog_drop_doubles(&p->seen_older); /* in order again */
     }
-    if (st == RSET_OK) {
-        const int mixed = picture_make(&p, o, &p.seen, j->rank == 0 && !changes(o->command)) > 0
-                              ? EXITS_ERROR
-                              : EXITS_WELL;
-
-        status = changes(o->command) ? act_for_all(j, o, &p) : act(j, o, &p);
-        status = exits_worse(status, mixed);
-        picture_forget(&p);
-    } else if (j->rank == 0) {
-        print_error("%s", err.text);
-    }
-    forget_seen(&p);
-    status = exits_where(status, p.there);
-    return all ? status
-               : exits_worse(status, EXITS_ERROR); /* what is in some directory, nobody knows */
+    return st;
 }
 
 /* Protects as the owner of the files, which have one whether they are protected already or not. */
 static int
 protect_as_owner(job *j, const options *o, const picture *p)
 {
-    rset_err  err = RSET_ERR_NONE;
-    uint64_t  owner = owner_self();
-    const int failed = protect_owner(j, &o->paths, &owner, &err) != RSET_OK ||
-                       owner_become(owner, &err) != RSET_OK;
-    int status = EXITS_ERROR;
+    rset_err err = RSET_ERR_NONE;
+    uint64_t owner;
 
-    if (failed)
-        print_error("%s", err.text);
-    if (job_most(j, failed) == 0)
-        status = command_protect(j, o, p);
-    owner_return();
-    return status;
+    if (protect_owner(j, &o->paths, &owner, &err) == RSET_OK)
+        return act_as(j, o, owner, p);
+    print_error("%s", err.text);
+    return EXITS_ERROR;
 }
 
-/* Looks for what protects the files now before they are protected anew. */
+/* What follows from what was seen, and what is done about it. */
 static int
-look_and_protect(job *j, const options *o)
+conclude_and_act(job *j, const options *o, picture *p)
 {
-    options     own = *o;
-    picture     p = {0};
-    rset_err    err = RSET_ERR_NONE;
-    rset_status st;
-    int         status = EXITS_ERROR;
+    const bool tell = j->rank == 0 && !changes(o->command);
+    const bool mixed = picture_make(p, o, &p->seen, tell) > 0;
+    int        status;
 
-    own.paths = protect_paths(j, o);
-    if (own.paths.n == 0)
-        return j->size == 1 ? EXITS_NOTHING : EXITS_USAGE;
-    (void)look(j, &own, &p);
-    st = job_share(j, &p.seen, &err);
-    if (st == RSET_OK) {
-        (void)picture_make(&p, &own, &p.seen, false);
-        status = protect_as_owner(j, &own, &p);
-        picture_forget(&p);
-    } else if (j->rank == 0) {
-        print_error("%s", err.text);
-    }
-    forget_seen(&p);
-    strings_free(&own.paths);
+    if (o->command == COMMAND_PROTECT)
+        status = protect_as_owner(j, o, p);
+    else
+        status = exits_worse(changes(o->command) ? act_for_all(j, o, p) : act(j, o, p),
+                             mixed ? EXITS_ERROR : EXITS_WELL);
+    picture_forget(p);
     return status;
 }
 
+/* What is in a directory that cannot be read, nobody knows. */
+static int
+look_and_act(job *j, const options *o)
+{
+    picture           p = {0};
+    rset_err          err = RSET_ERR_NONE;
+    const bool        all = look(j, o, &p) || o->command == COMMAND_PROTECT;
+    const rset_status st = share_seen(j, o, &p, &err);
+    int               status = EXITS_ERROR;
+
+    if (st == RSET_OK)
+        status = conclude_and_act(j, o, &p);
+    else if (j->rank == 0)
+        print_error("%s", err.text);
+    sightings_free(&p.seen);
+    sightings_free(&p.seen_older);
+    sightings_free(&p.replaced);
+    status = exits_where(status, p.there);
+    return all ? status : exits_worse(status, EXITS_ERROR);
+}
+
+/* What is to be protected is looked for as what is: something may protect it now. */
 static int
 attempt(job *j, const options *o)
 {
-    return o->command == COMMAND_PROTECT ? look_and_protect(j, o) : look_and_act(j, o);
+    options own = *o;
+    int     status = j->size == 1 ? EXITS_NOTHING : EXITS_USAGE;
+
+    if (o->command != COMMAND_PROTECT)
+        return look_and_act(j, o);
+    own.paths = protect_paths(j, o);
+    if (own.paths.n > 0)
+        status = look_and_act(j, &own);
+    strings_free(&own.paths);
+    return status;
 }
 
 static int

@@ -56,9 +56,15 @@ const char *
 family_name(const family *f)
 {
     for (const member *m = NULL; (m = family_next(f, m)) != NULL;)
-        if (m->known != NULL)
+        if (m->known != NULL || !family_is_recorded(f))
             return member_name(m);
     return "?";
+}
+
+bool
+family_is_recorded(const family *f)
+{
+    return f->desc.scheme != NULL;
 }
 
 static const member *

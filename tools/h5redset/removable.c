@@ -10,10 +10,7 @@
 static bool
 is_kin(const removable *r, const sighting *s)
 {
-    const size_t at = (size_t)(s - r->c->sightings->at);
-    const size_t of = r->f != NULL ? r->f->first : r->c->group_of[r->stray - r->c->sightings->at];
-
-    return r->c->group_of[at] == of;
+    return r->c->group_of[s - r->c->sightings->at] == r->f->first;
 }
 
 static bool
@@ -40,11 +37,9 @@ removable_has(const removable *r, const sighting *s)
 {
     if (s->ahead)
         return false;
-    if (r->f == NULL)
-        return s == r->stray;
     if (is_member(r->f, s))
         return true;
-    return is_kin(r, s) && r->c->taken[s - r->c->sightings->at] == 0 &&
+    return family_is_recorded(r->f) && is_kin(r, s) && r->c->taken[s - r->c->sightings->at] == 0 &&
            (s->said.has_header || s->gone) && !is_seen_before(r, s);
 }
 
@@ -66,7 +61,7 @@ count_out_of_sight(const removable *r, bool lone)
 {
     int n = 0;
 
-    for (const member *m = NULL; r->f != NULL && (m = family_next(r->f, m)) != NULL;) {
+    for (const member *m = NULL; (m = family_next(r->f, m)) != NULL;) {
         const bool is_lone = r->f->sets[m->set].desc.scheme == &rset_scheme_single;
 
         n += m->seen == NULL && (lone || !is_lone) &&

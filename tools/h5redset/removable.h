@@ -10,7 +10,6 @@
 typedef struct removable {
     const catalog   *c;
     const family    *f;
-    const sighting  *stray; /* with f NULL: a file of which nobody knows how it was protected */
     const job       *j;
     const sightings *replaced; /* what had been made of files, and was put aside */
 } removable;

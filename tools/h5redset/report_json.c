@@ -122,9 +122,9 @@ one_set(const catalog *c, const lists *all, const cat_set *s, int64_t now)
 }
 
 static json_t *
-one_stray(const stray *one)
+one_stray(const family *one)
 {
-    const sighting *s = one->seen;
+    const sighting *s = one->sets->members->seen;
     json_t         *o = json_object();
 
     json_put_text(o, "path", s->path);

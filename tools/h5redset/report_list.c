@@ -14,7 +14,7 @@
 static bool
 can_be_had(const listed *g)
 {
-    const rset_decision *d = g->f != NULL ? &g->f->decision : &g->lost->decision;
+    const rset_decision *d = &g->f->decision;
 
     return d->verdict != RSET_VERDICT_REFUSE && !is_deleted(d);
 }
@@ -23,27 +23,25 @@ can_be_had(const listed *g)
 static bool
 was_refused(const listed *g)
 {
-    for (const member *m = NULL; g->f != NULL && (m = family_next(g->f, m)) != NULL;) {
-        const sighting *s = m->seen;
+    bool was = false;
 
-        if (s != NULL && s->said.refused && !s->verified)
-            return true;
-    }
-    return false;
+    for (const member *m = NULL; !was && (m = family_next(g->f, m)) != NULL;)
+        was = m->seen != NULL && m->seen->said.refused && !m->seen->verified;
+    return was && family_is_recorded(g->f);
 }
 
 static const char *
 state_word(const listed *g)
 {
-    if (g->f != NULL && is_deleted(&g->f->decision))
+    if (is_deleted(&g->f->decision))
         return "deleted";
-    if (g->f != NULL && g->f->elsewhere)
+    if (g->f->elsewhere)
         return "elsewhere";
     if (!can_be_had(g))
         return "cannot be had";
     if (was_refused(g))
         return "refused";
-    if (g->f == NULL)
+    if (!family_is_recorded(g->f))
         return "not recorded";
     if (g->f->decision.verdict == RSET_VERDICT_RESTORE)
         return "can be rebuilt";
@@ -65,10 +63,10 @@ count_bad(const family *f, const char *then)
 static char *
 why(const listed *g)
 {
-    const rset_decision *d = g->f != NULL ? &g->f->decision : NULL;
+    const rset_decision *d = &g->f->decision;
 
-    if (d == NULL)
-        return reason_text(&g->lost->decision, &g->lost->all);
+    if (!family_is_recorded(g->f))
+        return reason_text(d, &g->f->all);
     if (was_refused(g) && d->verdict != RSET_VERDICT_REFUSE)
         return must_copy("all ranks together could not have it when they opened it last; --verify "
                          "says what is damaged");
@@ -87,9 +85,9 @@ why(const listed *g)
 static char *
 scheme_text(const listed *g)
 {
-    const rset_desc *d = g->f != NULL ? &g->f->desc : NULL;
+    const rset_desc *d = &g->f->desc;
 
-    if (d == NULL)
+    if (d->scheme == NULL)
         return must_copy("?");
     return d->scheme->count_key != NULL ? must_print("%s:%d", d->scheme->name, d->parity)
                                         : must_copy(d->scheme->name);
@@ -108,13 +106,13 @@ show_time(uint64_t seconds, char *text, size_t size)
 static void
 print_one(const listed *g, FILE *to)
 {
-    const rset_stamp stamp = listed_stamp(g);
+    const rset_stamp stamp = family_stamp(g->f);
     char            *scheme = scheme_text(g), *reason = why(g), size[32], bytes[32], date[64];
     char            *label = must_print(stamp.label != NULL ? "  \"%s\"" : "", stamp.label);
 
     show_time(stamp.time, date, sizeof date);
     print_line(to, "  %6u  %-19s  %-9s %5d  %-10s %-10s  %s%s%s", generation_number(g->generation),
-               date, scheme, g->f != NULL ? g->f->desc.ranks : 0, rset_amount_say(g->size, size),
+               date, scheme, g->f->desc.ranks, rset_amount_say(g->size, size),
                rset_amount_say(g->bytes, bytes), state_word(g), g->newest ? ", newest" : "", label);
     if (reason[0] != '\0')
         print_line(to, "          -> %s", reason);
@@ -147,7 +145,9 @@ report_list(const lists *all, bool verified, FILE *to)
 static json_t *
 one_generation(const listed *g)
 {
-    const rset_stamp stamp = listed_stamp(g);
+    const rset_stamp stamp = family_stamp(g->f);
+    const rset_desc *d = &g->f->desc;
+    const bool       recorded = family_is_recorded(g->f);
     json_t          *o = json_object();
     char            *reason = why(g);
 
@@ -155,9 +155,9 @@ one_generation(const listed *g)
     json_put(o, "newest", json_boolean(g->newest));
     json_put(o, "time", stamp.time != 0 ? json_integer((json_int_t)stamp.time) : json_null());
     json_put_text(o, "label", stamp.label);
-    json_put_text(o, "scheme", g->f != NULL ? g->f->desc.scheme->name : NULL);
-    json_put(o, "parity", g->f != NULL ? json_integer(g->f->desc.parity) : json_null());
-    json_put(o, "ranks", g->f != NULL ? json_integer(g->f->desc.ranks) : json_null());
+    json_put_text(o, "scheme", recorded ? d->scheme->name : NULL);
+    json_put(o, "parity", recorded ? json_integer(d->parity) : json_null());
+    json_put(o, "ranks", recorded ? json_integer(d->ranks) : json_null());
     json_put(o, "size", json_integer((json_int_t)g->size));
     json_put(o, "bytes", json_integer((json_int_t)g->bytes));
     json_put(o, "can_be_had", json_boolean(can_be_had(g)));

@@ -458,13 +458,14 @@ print_family(const family *f, const file_list *l, bool problems, bool many_hosts
 }
 
 static void
-print_stray(const stray *one, FILE *to)
+print_stray(const family *one, FILE *to)
 {
-    char *text = reason_text(&one->decision, &one->all);
+    const sighting *s = one->sets->members->seen;
+    char           *text = reason_text(&one->decision, &one->all);
 
     print_line(to, "%s: was protected, or was to be; nothing that can be reached records how",
-               one->seen->path);
-    print_line(to, "    -> %s", one->seen->trouble != NULL ? one->seen->trouble : text);
+               s->path);
+    print_line(to, "    -> %s", s->trouble != NULL ? s->trouble : text);
     free(text);
 }
 

@@ -42,12 +42,12 @@ typedef struct outcome {
 
 /* One file that was asked for. */
 typedef struct item {
-    const family   *f; /* NULL: nobody knows what it was protected with */
-    const cat_set  *set;
-    const member   *m;
+    const family   *f;
+    const cat_set  *set;   /* of it */
+    const member   *m;     /* of that */
     const sighting *seen;  /* where it is; NULL: nowhere that is known */
     uint64_t        owner; /* as whom it is read, and who has it then */
-    int             rank, ranks;
+    int             rank;
     const char     *base;  /* its name as recorded, borrowed; NULL: nothing records it */
     char           *name;  /* below the target; owned; NULL: as above */
     bool            as_is; /* the table says: it is opened as it is, whatever is recorded */
@@ -124,9 +124,12 @@ char *scavenge_path(const scavenge *s, const char *name);
 /* Copies the file if it is whole: it->done then, as where it need not be copied, or cannot be written. Local. */
 void scavenge_copy(scavenge *s, item *it);
 
-/* Copies all of a file that can be read, holes as holes, and what its size and checksum are; `to` NULL: only these. *whole_out: it could be
- * read to its end. Local. RSET_IO: `to` cannot be written. */
-rset_status scavenge_pour(rset_file *from, rset_file *to, uint64_t *size_out, uint64_t *crc_out,
+/* Opens one file, as it is. Local. RSET_ABSENT, RSET_IO; RSET_DAMAGED: it is no file. */
+rset_status scavenge_open(rset_dir *dir, const char *name, rset_logical *out, rset_err *err);
+
+/* Copies all that can be read of what has one file, holes as holes, and sums it up; `to` NULL: only that. *whole_out: it could be read to
+ * its end. *sums_out is freed by the caller. Local. RSET_IO: `to` cannot be written. */
+rset_status scavenge_pour(const rset_logical *from, rset_file *to, rset_sums *sums_out,
                           bool *whole_out, rset_err *err);
 
 /* ---- scavenge_rebuild.c ---- */

@@ -15,31 +15,35 @@
 enum { AT_ONCE = 4 << 20 };
 
 rset_status
-scavenge_pour(rset_file *from, rset_file *to, uint64_t *size_out, uint64_t *crc_out,
-              bool *whole_out, rset_err *err)
+scavenge_open(rset_dir *dir, const char *name, rset_logical *out, rset_err *err)
 {
-    uint8_t    *buf = must_alloc(AT_ONCE);
-    rset_err    ignored = RSET_ERR_NONE;
-    rset_status st = RSET_OK;
+    return rset_logical_open(&(rset_local){.dir = dir, .nfiles = 1, .names = &name}, NULL, out,
+                             err);
+}
 
-    *size_out = *crc_out = 0;
+rset_status
+scavenge_pour(const rset_logical *from, rset_file *to, rset_sums *sums_out, bool *whole_out,
+              rset_err *err)
+{
+    const uint64_t size = from->start[1];
+    uint8_t       *buf = must_alloc(AT_ONCE);
+    rset_err       ignored = RSET_ERR_NONE;
+    rset_status    st = RSET_OK;
+
+    if (rset_sums_init(sums_out, size, size > 0 ? size : 1) != 0)
+        no_memory();
     *whole_out = true;
-    for (size_t got = 1; st == RSET_OK && *whole_out && got > 0; *size_out += got) {
-        uint64_t       end;
-        const uint64_t next = rset_file_next_data(from, *size_out, &end);
-
-        *crc_out = rset_crc64_zeros(*crc_out, next - *size_out);
-        *size_out = next;
-        *whole_out =
-            rset_file_read(from, next, buf, end - next < AT_ONCE ? (size_t)(end - next) : AT_ONCE,
-                           &got, &ignored) == RSET_OK;
-        got = *whole_out ? got : 0;
-        *crc_out = rset_crc64(*crc_out, buf, got);
-        if (to != NULL)
-            st = got > 0
-                     ? rset_file_write(to, next, buf, got, err)
-                     : rset_file_resize(to, next, err); /* what is behind the last byte is a hole */
+    for (uint64_t off = 0, len, end; *whole_out && st == RSET_OK && off < size; off += len) {
+        off = rset_logical_next_data(from, off, &end);
+        len = (size < end ? size : end) - off;
+        len = len < AT_ONCE ? len : AT_ONCE;
+        *whole_out = rset_logical_read(from, off, buf, (size_t)len, sums_out, &ignored) == RSET_OK;
+        if (*whole_out && to != NULL)
+            st = rset_file_write(to, off, buf, (size_t)len, err);
     }
+    if (*whole_out && st == RSET_OK && to != NULL)
+        st = rset_file_resize(to, size, err);
+    rset_sums_finish(sums_out);
     free(buf);
     return st;
 }
@@ -48,28 +52,30 @@ scavenge_pour(rset_file *from, rset_file *to, uint64_t *size_out, uint64_t *crc_
 
 /* Its size and checksum. False: it cannot be read. */
 static bool
-sum_up(rset_file *file, uint64_t *size_out, uint64_t *crc_out)
+sum_up(const rset_logical *file, uint64_t *size_out, uint64_t *crc_out)
 {
-    bool whole = false;
+    bool      whole = false;
+    rset_sums sums;
 
-    *size_out = *crc_out = 0;
-    return scavenge_pour(file, NULL, size_out, crc_out, &whole, NULL) == RSET_OK && whole;
+    (void)scavenge_pour(file, NULL, &sums, &whole, NULL);
+    *size_out = sums.size;
+    *crc_out = sums.whole;
+    rset_sums_free(&sums);
+    return whole;
 }
 
 /* Of a file that nothing is recorded of: is it the one that would be copied? */
 static bool
 is_same_as_source(const item *it, uint64_t size, uint64_t crc)
 {
-    rset_err   ignored = RSET_ERR_NONE;
-    rset_dir  *dir = NULL;
-    rset_file *file = NULL;
-    uint64_t   other = 0, sum = 0;
-    bool       same = it->seen != NULL &&
-                rset_dir_open(it->seen->dir, false, &dir, &ignored) == RSET_OK &&
-                rset_file_open(dir, it->seen->name, &file, &ignored) == RSET_OK &&
-                sum_up(file, &other, &sum) && other == size && sum == crc;
+    rset_dir    *dir = NULL;
+    rset_logical file = {0};
+    uint64_t     other = 0, sum = 0;
+    bool same = it->seen != NULL && rset_dir_open(it->seen->dir, false, &dir, NULL) == RSET_OK &&
+                scavenge_open(dir, it->seen->name, &file, NULL) == RSET_OK &&
+                sum_up(&file, &other, &sum) && other == size && sum == crc;
 
-    rset_file_close(file, NULL);
+    rset_logical_close(&file, NULL);
     rset_dir_close(dir);
     return same;
 }
@@ -83,13 +89,14 @@ say_in_the_way(item *it, const char *path, const char *what)
 
 /* A file that is there stays: it is what would be brought, or it is in the way. */
 static void
-compare_target(const scavenge *s, item *it, const rset_file_info *file, rset_file *there)
+compare_target(const scavenge *s, item *it, const rset_file_info *file, const rset_logical *there)
 {
-    const bool has = file != NULL && file->has_sums;
-    uint64_t   size = 0, crc = 0;
+    const bool  has = file != NULL && file->has_sums;
+    const char *path = rset_file_path(there->files[0]);
+    uint64_t    size, crc;
 
     if (!sum_up(there, &size, &crc)) {
-        say_in_the_way(it, rset_file_path(there), "cannot be read");
+        say_in_the_way(it, path, "cannot be read");
     } else if (has ? size == file->sums.size && crc == file->sums.whole
                    : is_same_as_source(it, size, crc)) {
         it->out = (outcome){.how = HOW_KEPT, .verified = has, .size = size, .crc = crc, .from = -1};
@@ -97,12 +104,12 @@ compare_target(const scavenge *s, item *it, const rset_file_info *file, rset_fil
             outcome_as_is(&it->out);
         it->done = true;
     } else if (!s->o->force) {
-        say_in_the_way(it, rset_file_path(there), "has other content");
-    } else if (!rset_file_lock(there, false)) {
+        say_in_the_way(it, path, "has other content");
+    } else if (!rset_file_lock(there->files[0], false)) {
         item_fail(it, EXITS_ERROR,
                   "%s is to be replaced, and a program on %s has it open to change it: close it "
                   "there, and run this again",
-                  rset_file_path(there), s->j->host);
+                  path, s->j->host);
     }
 }
 
@@ -111,22 +118,22 @@ compare_target(const scavenge *s, item *it, const rset_file_info *file, rset_fil
 static void
 look_there(const scavenge *s, item *it, const rset_file_info *file)
 {
-    char       *path = scavenge_path(s, it->name);
-    rset_err    err = RSET_ERR_NONE;
-    rset_dir   *at = NULL;
-    rset_file  *there = NULL;
-    rset_status st;
+    char        *path = scavenge_path(s, it->name);
+    rset_err     err = RSET_ERR_NONE;
+    rset_dir    *at = NULL;
+    rset_logical there = {0};
+    rset_status  st;
 
     owner_pause();
     st = scavenge_enter(s, it->name, false, &at, &err);
     if (st == RSET_OK)
-        st = rset_file_open(at, rset_path_base(path), &there, &err);
+        st = scavenge_open(at, rset_path_base(path), &there, &err);
     owner_resume();
     if (st == RSET_OK)
-        compare_target(s, it, file, there);
+        compare_target(s, it, file, &there);
     else if (st != RSET_ABSENT)
         say_in_the_way(it, path, "is no file that can be read");
-    rset_file_close(there, NULL);
+    rset_logical_close(&there, NULL);
     if (at != NULL)
         scavenge_leave(s, at);
     free(path);
@@ -143,32 +150,6 @@ typedef struct copy {
     rset_sums        sums;
     bool             good; /* it could be read */
 } copy;
-
-/* All bytes, holes as holes. What cannot be read is not good; only what cannot be written is an error. */
-static rset_status
-pour(copy *c, rset_err *err)
-{
-    const uint64_t size = c->from.start[1];
-    uint8_t       *buf = must_alloc(AT_ONCE);
-    rset_status    st = RSET_OK;
-
-    c->good = true;
-    for (uint64_t off = 0, len, end; c->good && st == RSET_OK && off < size; off += len) {
-        rset_err ignored = RSET_ERR_NONE;
-
-        off = rset_logical_next_data(&c->from, off, &end);
-        len = (size < end ? size : end) - off;
-        len = len < AT_ONCE ? len : AT_ONCE;
-        c->good = rset_logical_read(&c->from, off, buf, (size_t)len, &c->sums, &ignored) == RSET_OK;
-        if (c->good)
-            st = rset_file_write(c->to, off, buf, (size_t)len, err);
-    }
-    if (c->good && st == RSET_OK)
-        st = rset_file_resize(c->to, size, err);
-    rset_sums_finish(&c->sums);
-    free(buf);
-    return st;
-}
 
 /* Without checksums the size has to do. */
 static bool
@@ -226,7 +207,7 @@ write_staged(copy *c, rset_dir *stage, const char *name, rset_err *err)
     c->to = NULL;
     st = rset_file_create(stage, name, &access, &c->to, err);
     if (st == RSET_OK)
-        st = pour(c, err);
+        st = scavenge_pour(&c->from, c->to, &c->sums, &c->good, err);
     c->good = c->good && is_as_recorded(c);
     if (st == RSET_OK && c->good) {
         (void)rset_file_set_attrs(c->to, &attrs, &ignored); /* the content is what counts */
@@ -234,17 +215,6 @@ write_staged(copy *c, rset_dir *stage, const char *name, rset_err *err)
     }
     closed = rset_file_close(c->to, &of_close);
     return st == RSET_OK && closed != RSET_OK ? rset_fail(err, closed, "%s", of_close.text) : st;
-}
-
-static rset_status
-open_source(copy *c, const rset_local *local, rset_err *err)
-{
-    const rset_status st = rset_logical_open(local, c->info, &c->from, err);
-    const uint64_t    size = st == RSET_OK ? c->from.start[1] : 0;
-
-    if (st == RSET_OK && rset_sums_init(&c->sums, size, size > 0 ? size : 1) != 0)
-        no_memory();
-    return st;
 }
 
 /* The content that `local` means. *good_out: it was what it should be, and has its name in the target. */
@@ -258,7 +228,7 @@ copy_content(copy *c, const rset_local *local, bool *good_out, rset_err *err)
     rset_status st = RSET_OK;
 
     *good_out = false;
-    if (open_source(c, local, &ignored) == RSET_OK) {
+    if (rset_logical_open(local, c->info, &c->from, &ignored) == RSET_OK) {
         st = scavenge_make(dir, c->it->owner, err);
         if (st == RSET_OK)
             st = rset_dir_open(dir, false, &stage, err);
@@ -282,36 +252,39 @@ copy_content(copy *c, const rset_local *local, bool *good_out, rset_err *err)
 
 /* ---- one file ---- */
 
-/* Where the content may be, in the order in which it is looked for. */
+/* Where the content may be. */
+typedef struct source {
+    scavenge_how     how;    /* it comes to the target, if it is there */
+    const char      *shadow; /* as of a rset_local, as the next */
+    const rset_undo *undo;
+} source;
+
 static rset_status
 copy_recorded(scavenge *s, item *it, const files *f, const rset_info *info, rset_err *err)
 {
     const uint64_t   generation = info->desc.generation;
     const rset_undo *undo = &f->evidence.undo;
     copy             c = {.s = s, .it = it, .info = info};
-    rset_local       at = f->local;
+    source           from[3];
     char            *shadow = NULL;
     bool             good = false;
+    int              n = 0;
     rset_status st = rset_evidence_shadow_name(&f->evidence, f->prefix, generation, &shadow, err);
 
-    if (shadow != NULL) {
-        at.shadow = shadow;
+    if (shadow != NULL)
+        from[n++] = (source){.how = HOW_FINISHED, .shadow = shadow};
+    if (info->files[0].has_sums && rset_undo_leads_to(undo, generation, info->files[0].attrs.size))
+        from[n++] = (source){.how = HOW_ROLLED_BACK, .undo = undo};
+    from[n++] = (source){.how = HOW_COPIED};
+    for (int i = 0; st == RSET_OK && !good && i < n; i++) {
+        rset_local at = f->local;
+
+        at.shadow = from[i].shadow;
+        at.undo = from[i].undo;
         st = copy_content(&c, &at, &good, err);
-        it->out.how = HOW_FINISHED;
-        at.shadow = NULL;
-        free(shadow);
+        it->out.how = from[i].how;
     }
-    if (st == RSET_OK && !good && info->files[0].has_sums &&
-        rset_undo_leads_to(undo, generation, info->files[0].attrs.size)) {
-        at.undo = undo;
-        st = copy_content(&c, &at, &good, err);
-        it->out.how = HOW_ROLLED_BACK;
-        at.undo = NULL;
-    }
-    if (st == RSET_OK && !good) {
-        st = copy_content(&c, &at, &good, err);
-        it->out.how = HOW_COPIED;
-    }
+    free(shadow);
     it->out.verified = good && info->files[0].has_sums;
     it->done = good;
     return st;

@@ -18,10 +18,10 @@ static const char schema[] = "h5redset-scavenge/1";
 static bool
 is_complete(const scavenge *s, const family *f)
 {
-    for (size_t i = 0; f != NULL && i < s->n; i++)
+    for (size_t i = 0; i < s->n; i++)
         if (s->items[i].f == f && s->items[i].out.how == HOW_NOT)
             return false;
-    return f != NULL;
+    return family_is_recorded(f);
 }
 
 static void
@@ -29,8 +29,9 @@ put_whose(json_t *to, const item *it)
 {
     json_put_text(to, "name", it->name);
     json_put(to, "rank", it->rank >= 0 ? json_integer(it->rank) : json_null());
-    json_put(to, "ranks", it->f != NULL ? json_integer(it->ranks) : json_null());
-    json_put_generation(to, it->f != NULL ? it->f->generation : 0);
+    json_put(to, "ranks",
+             family_is_recorded(it->f) ? json_integer(it->f->desc.ranks) : json_null());
+    json_put_generation(to, it->f->generation);
 }
 
 /* Where it was: of a file that was found nowhere the recorded path, and no host. */
@@ -38,9 +39,9 @@ static void
 put_origin(json_t *to, const scavenge *s, const item *it)
 {
     const sighting *from = it->out.from >= 0 ? &s->c->sightings->at[it->out.from] : it->seen;
-    const char     *path = from != NULL                            ? from->path
-                           : it->m != NULL && it->m->known != NULL ? recorded_path(it->m->known)
-                                                                   : NULL;
+    const char     *path = from != NULL           ? from->path
+                           : it->m->known != NULL ? recorded_path(it->m->known)
+                                                  : NULL;
 
     json_put_text(to, "host", from != NULL ? from->host : NULL);
     json_put_text(to, "path", path);

@@ -38,24 +38,16 @@ outcome_as_is(outcome *out)
 
 /* ---- which ---- */
 
-static item *
-add(scavenge *s, const item *one)
-{
-    s->items = must_have_room(s->items, s->n, &s->room, sizeof *s->items);
-    s->items[s->n] = *one;
-    return &s->items[s->n++];
-}
-
 const rset_info *
 scavenge_recorded(const item *it)
 {
-    return it->m != NULL && !it->as_is ? it->m->known : NULL;
+    return it->as_is ? NULL : it->m->known;
 }
 
 bool
 scavenge_may_be(const item *it, const sighting *found)
 {
-    return it->owner == found->owner && it->seen == NULL && it->m != NULL && it->m->known != NULL &&
+    return it->owner == found->owner && it->seen == NULL && it->m->known != NULL &&
            sighting_records(found)->ninfos == 0 && !found->ahead && found->there &&
            found->size == rset_info_length(it->m->known) && strcmp(found->name, it->base) == 0;
 }
@@ -69,7 +61,7 @@ process_for(const scavenge *s, const item *it)
     for (size_t i = 0; it->base != NULL && i < s->c->sightings->n; i++)
         if (scavenge_may_be(it, &s->c->sightings->at[i]))
             return s->c->sightings->at[i].by;
-    for (int i = 0; it->set != NULL && i < it->set->desc.members; i++)
+    for (int i = 0; i < it->set->desc.members; i++)
         if (it->set->members[i].seen != NULL)
             return it->set->members[i].seen->by;
     return 0;
@@ -85,11 +77,13 @@ is_plain(const char *name)
 
 /* What the table says: nothing of what it refuses is given, but for files that are whole where others cannot be had. */
 static void
-apply_decision(item *it, const rset_decision *decision, const rset_summary *all)
+apply_decision(item *it)
 {
+    const rset_decision *decision = &it->f->decision;
+
     if (decision->verdict == RSET_VERDICT_REFUSE &&
-        (decision->reason != RSET_REASON_UNRECOVERABLE || it->f == NULL)) {
-        char *why = reason_text(decision, all);
+        (decision->reason != RSET_REASON_UNRECOVERABLE || !family_is_recorded(it->f))) {
+        char *why = reason_text(decision, &it->f->all);
 
         item_fail(it, exit_status_of(decision), "%s", why);
         free(why);
@@ -104,23 +98,23 @@ apply_decision(item *it, const rset_decision *decision, const rset_summary *all)
 }
 
 static void
-add_member(scavenge *s, const family *f, const cat_set *set, const member *m)
+add_member(scavenge *s, const family *f, const member *m)
 {
     item it = {.f = f,
-               .set = set,
+               .set = &f->sets[m->set],
                .m = m,
                .seen = m->seen,
                .owner = f->owner,
                .rank = m->rank,
+               .base = member_name(m),
                .out.from = -1};
 
-    it.ranks = f->desc.ranks;
-    it.base = member_name(m);
     it.by = process_for(s, &it);
-    apply_decision(&it, &f->decision, &f->all);
+    apply_decision(&it);
     if (m->state == STATE_ELSEWHERE)
         item_fail(&it, EXITS_WELL, "it is on another node: bring it from there");
-    add(s, &it);
+    s->items = must_have_room(s->items, s->n, &s->room, sizeof *s->items);
+    s->items[s->n++] = it;
 }
 
 /* Has a directory been named that has some of these files? Then those that were found nowhere are meant as well: they may
@@ -149,7 +143,7 @@ add_family(scavenge *s, const family *f)
 
     for (const member *m = NULL; (m = family_next(f, m)) != NULL;)
         if (!has_no_file(m) && (m->asked || (all && m->seen == NULL)))
-            add_member(s, f, &f->sets[m->set], m);
+            add_member(s, f, m);
 }
 
 /* What may be a file that was found nowhere is looked at as that. */
@@ -160,20 +154,6 @@ is_looked_for(const scavenge *s, const sighting *found)
         if (s->items[i].base != NULL && scavenge_may_be(&s->items[i], found))
             return true;
     return false;
-}
-
-static void
-add_stray(scavenge *s, const stray *one)
-{
-    item it = {.seen = one->seen,
-               .owner = one->seen->owner,
-               .rank = -1,
-               .base = one->seen->name,
-               .out.from = -1};
-
-    it.by = process_for(s, &it);
-    apply_decision(&it, &one->decision, &one->all);
-    add(s, &it);
 }
 
 /* ---- what they are called ---- */
@@ -197,10 +177,9 @@ is_reserved(const char *name)
 static char *
 spell(const item *it, int level)
 {
-    const uint64_t generation = it->f != NULL ? it->f->generation : 0;
-    char          *below = it->rank >= 0 ? must_print("rank_%d/%s", it->rank, it->base)
-                                         : must_print("rank_unknown/%s", it->base);
-    char          *name = must_print("generation_%016" PRIx64 "/%s", generation, below);
+    char *below = it->rank >= 0 ? must_print("rank_%d/%s", it->rank, it->base)
+                                : must_print("rank_unknown/%s", it->base);
+    char *name = must_print("generation_%016" PRIx64 "/%s", it->f->generation, below);
 
     if (level > 1) {
         free(below);
@@ -260,11 +239,14 @@ scavenge_plan(scavenge *s)
     for (size_t i = 0; i < s->c->nfamilies; i++)
         if (s->c->families[i].asked && !is_deleted(&s->c->families[i].decision))
             add_family(s, &s->c->families[i]);
-    for (size_t i = 0; i < s->c->nstrays;
-         i++) /* of what could not be read nothing says that it is not recorded */
-        if (s->c->strays[i].seen->trouble == NULL && !is_deleted(&s->c->strays[i].decision) &&
-            !is_looked_for(s, s->c->strays[i].seen))
-            add_stray(s, &s->c->strays[i]);
+    for (size_t i = 0; i < s->c->nstrays; i++) {
+        const family *f = &s->c->strays[i];
+        const member *m = f->sets->members;
+
+        if (m->seen->trouble == NULL && /* else nothing says that it is not recorded */
+            !is_deleted(&f->decision) && !is_looked_for(s, m->seen))
+            add_member(s, f, m);
+    }
     name_all(s);
 }
 

@@ -17,18 +17,19 @@
 static rset_status
 copy_plain(rset_dir *from, const char *name, rset_dir *to, const char *copy, rset_err *err)
 {
-    rset_err    ignored = RSET_ERR_NONE;
-    rset_file  *in = NULL, *out = NULL;
-    rset_access access = RSET_ACCESS_OWNER;
-    uint64_t    size, crc;
-    bool        whole;
-    rset_status st, closed;
+    rset_logical in = {0};
+    rset_file   *out = NULL;
+    rset_access  access = RSET_ACCESS_OWNER;
+    rset_sums    sums = {0};
+    bool         whole;
+    rset_status  st, closed;
 
     (void)rset_file_access(from, name, &access);
     st = rset_file_create(to, copy, &access, &out, err);
-    if (st == RSET_OK && rset_file_open(from, name, &in, &ignored) == RSET_OK)
-        st = scavenge_pour(in, out, &size, &crc, &whole, err);
-    rset_file_close(in, NULL);
+    if (st == RSET_OK && scavenge_open(from, name, &in, NULL) == RSET_OK)
+        st = scavenge_pour(&in, out, &sums, &whole, err);
+    rset_sums_free(&sums);
+    rset_logical_close(&in, NULL);
     closed = rset_file_close(out, err);
     return st == RSET_OK ? closed : st;
 }
@@ -286,8 +287,8 @@ scavenge_rebuild(scavenge *s, item *it, const strings *search)
 {
     rset_err    err = RSET_ERR_NONE;
     rset_status st = RSET_LOST;
-    const bool  own = it->seen != NULL && it->seen->by == s->j->rank && it->m != NULL &&
-                     it->m->state != STATE_OUTDATED;
+    const bool  own =
+        it->seen != NULL && it->seen->by == s->j->rank && it->m->state != STATE_OUTDATED;
 
     it->done = true;
     if (scavenge_recorded(it) == NULL) {
