@@ -1,16 +1,15 @@
-/* commands.h: what changes something. Each is collective over the processes of the job, and returns the exit
- * status; messages go to stderr, what was done to stdout. */
+/* commands.h: what changes something. Each is collective over the processes of the job, and returns this one's exit status, of which the
+ * worst counts: EXITS_NOTHING where nothing of what was asked for is protected; messages go to stderr, what was done to stdout. */
 #ifndef COMMANDS_H
 #define COMMANDS_H
 
 #include "catalog.h"
 #include "job.h"
-#include "lists.h"
 #include "options.h"
 #include "picture.h"
 
-/* Brings back what the catalog says is not healthy and was asked for. */
-int command_rebuild(job *j, const options *o, const catalog *c);
+/* Brings back what is not healthy and was asked for. */
+int command_rebuild(job *j, const options *o, const picture *p);
 
 /* Brings what was asked for to o->to, and changes nothing where it is. */
 int command_scavenge(job *j, const options *o, const picture *p);
@@ -40,14 +39,11 @@ int command_rm(job *j, const options *o, const picture *p);
 /* Removes what protects files that were deleted, on all ranks, and nothing else. */
 int command_gc(job *j, const options *o, const picture *p);
 
-/* Removes the older generation o->which of the files that are listed, which `older` has seen; of some files on all processes or on
- * none, as far as that can be told before. */
-int command_drop(job *j, const options *o, const catalog *older, const lists *all);
-
-/* Removes what other programs had made of the files that were asked for, as far as it was put aside (replaced.h). */
-int command_drop_changed(job *j, const options *o, const sightings *replaced);
+/* Removes the older generation o->which of the files that are listed; of some files on all processes or on none, as far as that can be
+ * told before. With o->changed what other programs had made of the files that were asked for, as far as it was put aside (replaced.h). */
+int command_drop(job *j, const options *o, const picture *p);
 
 /* Makes the older generation o->which of the files that are listed the newest, on all ranks or on none. */
-int command_restore(job *j, const options *o, const lists *all);
+int command_restore(job *j, const options *o, const picture *p);
 
 #endif

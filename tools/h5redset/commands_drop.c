@@ -68,18 +68,6 @@ is_mine(const dropping *d, const sighting *s)
            is_of(d->l, s);
 }
 
-/* The file that a generation is kept of. */
-static rset_status
-open_file(const dropping *d, const sighting *s, files *out, rset_err *err)
-{
-    char             *name = must_print("%.*s", (int)rset_name_recorded(s->name), s->name);
-    const files_place at = {.dir = s->dir, .name = name, .within = &d->o->paths};
-    const rset_status st = files_open(&at, out, err);
-
-    free(name);
-    return st;
-}
-
 /* What one of them comes to. */
 typedef rset_status (*drop_step)(const dropping *d, const sighting *s, const files *f,
                                  rset_err *err);
@@ -98,7 +86,7 @@ on_mine(const dropping *d, drop_step step)
 
         if (!is_mine(d, s))
             continue;
-        st = open_file(d, s, &f, &err);
+        st = files_open_newest(s, &d->o->paths, &f, &err);
         if (st == RSET_OK)
             st = step(d, s, &f, &err);
         if (st != RSET_OK && !wait_tries_again(d->j, st, s->path))
@@ -198,13 +186,24 @@ drop_list(dropping *d)
     return EXITS_WELL;
 }
 
-int
-command_drop(job *j, const options *o, const catalog *older, const lists *all)
+static int
+drop_changed(job *j, const options *o, const picture *p)
 {
-    int worst = 0;
+    if (replaced_asked(&p->replaced) == 0 && j->rank == 0)
+        printf("no changed file was put aside\n");
+    return replaced_remove(j, o, &p->replaced, NULL);
+}
 
+int
+command_drop(job *j, const options *o, const picture *p)
+{
+    const lists *all = &p->all;
+    int          worst = 0;
+
+    if (o->changed)
+        return drop_changed(j, o, p);
     for (size_t i = 0; i < all->n; i++) {
-        dropping  d = {.j = j, .o = o, .older = older, .l = &all->at[i]};
+        dropping  d = {.j = j, .o = o, .older = &p->older, .l = &all->at[i]};
         const int before = wait_refused(j);
         char     *key = list_key(d.l);
         const int status = wait_is_done(j, key) ? EXITS_WELL : drop_list(&d);
@@ -213,15 +212,5 @@ command_drop(job *j, const options *o, const catalog *older, const lists *all)
             worst = exits_worse(worst, status);
         free(key);
     }
-    if (all->n == 0 && j->rank == 0)
-        print_error("nothing protected was found");
     return all->n == 0 ? EXITS_NOTHING : worst;
-}
-
-int
-command_drop_changed(job *j, const options *o, const sightings *replaced)
-{
-    if (replaced_asked(replaced) == 0 && j->rank == 0)
-        printf("no changed file was put aside\n");
-    return job_most(j, replaced_remove(j, o, replaced, NULL));
 }

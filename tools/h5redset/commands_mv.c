@@ -4,7 +4,6 @@
 #include "hosted.h"
 #include "parallel.h"
 #include "report.h"
-#include "wait.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,12 +137,6 @@ tell(const hosting *p, int r)
     free(to);
 }
 
-static bool
-is_known(const member *m)
-{
-    return m != NULL && (m->known != NULL || m->seen != NULL);
-}
-
 /* How many of the ranks' files have a name of that form, and how many names are known; *other_out: a file that has another one. */
 static int
 count_named(const hosting *p, int *known_out, const member **other_out)
@@ -151,14 +144,14 @@ count_named(const hosting *p, int *known_out, const member **other_out)
     int n = 0;
 
     *known_out = 0;
-    for (int r = 0; r < p->n; r++) {
-        const member *m = p->hosted[r].member;
-        char         *path = is_known(m) ? new_path(p->o, m) : NULL;
+    for (const member *m = NULL; (m = family_next(p->f, m)) != NULL;) {
+        char *path = new_path(p->o, m);
 
-        *known_out += is_known(m);
-        n += path != NULL;
-        if (is_known(m) && path == NULL)
-            *other_out = m;
+        if (m->known != NULL || m->seen != NULL) {
+            ++*known_out;
+            n += path != NULL;
+            *other_out = path == NULL ? m : *other_out;
+        }
         free(path);
     }
     return n;
@@ -170,7 +163,7 @@ refuse_some(const hosting *p, int n, const member *other)
     if (p->j->rank == 0)
         print_error("not renamed: %d of %d files that are protected together have such a name, and "
                     "others have not: %s",
-                    n, p->n, member_path(other));
+                    n, p->f->desc.ranks, member_path(other));
     return EXITS_ERROR;
 }
 
@@ -180,11 +173,10 @@ rename_family(hosting *p, int *found)
     const member *other = NULL;
     int           known, n, status = 0;
 
-    hosted_begin(p);
     n = count_named(p, &known, &other);
     *found += n > 0;
     if (n > 0)
-        status = n == known ? hosted_do(p, rename_hosted, p, tell, "not renamed")
+        status = n == known ? exits_of(hosted_do(p, p->dry ? NULL : rename_hosted, p, tell))
                             : refuse_some(p, n, other);
     free(p->hosted);
     return status;
@@ -197,13 +189,10 @@ command_mv(job *j, const options *o, const picture *seen)
     int            worst = EXITS_WELL, found = 0;
 
     for (size_t i = 0; worst == 0 && i < c->nfamilies; i++) {
-        hosting p = {.j = j, .o = o, .dry = o->dry_run, .f = &c->families[i]};
+        hosting p = {
+            .j = j, .o = o, .dry = o->dry_run, .not_done = "not renamed", .f = &c->families[i]};
 
         worst = rename_family(&p, &found);
     }
-    if (worst == 0 && found == 0 && j->rank == 0)
-        print_error("nothing protected of such a name was found");
-    if (wait_has_refused(j))
-        return EXITS_WELL;
-    return job_most(j, worst == 0 && found == 0 ? EXITS_NOTHING : worst);
+    return worst == 0 && found == 0 ? EXITS_NOTHING : worst;
 }

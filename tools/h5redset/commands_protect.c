@@ -250,13 +250,7 @@ protect_own(const job *j, const options *o)
 int
 command_protect(job *j, const options *o, const picture *p)
 {
-    int status;
-
     if (is_needed(j, o, p))
         return EXITS_ERROR;
-    if (j->size == 1)
-        status = protect_serial(j, o);
-    else
-        status = protect_own(j, o);
-    return wait_has_refused(j) ? EXITS_WELL : job_most(j, status);
+    return j->size == 1 ? protect_serial(j, o) : protect_own(j, o);
 }

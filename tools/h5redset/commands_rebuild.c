@@ -19,8 +19,8 @@
 
 /* A file that is to come back. */
 typedef struct target {
-    files_place at;
-    alone_wish  wish;
+    files_place      at;
+    rset_serial_args wish;
 } target;
 
 /* The directory goes again when nothing comes into it. */
@@ -365,8 +365,9 @@ rebuild_unknown(const job *j, const options *o, const catalog *c)
 }
 
 int
-command_rebuild(job *j, const options *o, const catalog *c)
+command_rebuild(job *j, const options *o, const picture *p)
 {
+    const catalog *c = &p->newest;
     const uint64_t owner = c->sightings->n > 0 ? c->sightings->at[0].owner : owner_self();
     strings        search = alone_search(o, c, owner);
     int            worst = rebuild_families(j, o, c, &search), status = tell_strays(j, c);
@@ -385,5 +386,5 @@ command_rebuild(job *j, const options *o, const catalog *c)
     strings_free(&search);
     if (j->size > 1 && c->n + c->nstrays == 0 && j->rank == 0)
         print_error("nothing protected was found");
-    return job_most(j, j->size > 1 && c->n + c->nstrays == 0 ? EXITS_NOTHING : worst);
+    return j->size > 1 && c->n + c->nstrays == 0 ? EXITS_NOTHING : worst;
 }

@@ -334,10 +334,6 @@ command_rm(job *j, const options *o, const picture *p)
 {
     const int status = begin(j, o, p);
 
-    if (wait_has_refused(j))
-        return EXITS_WELL;
-    if (status < 0 && j->rank == 0)
-        print_error("nothing protected was found");
     return status < 0 ? EXITS_NOTHING : status;
 }
 
@@ -346,11 +342,9 @@ command_gc(job *j, const options *o, const picture *p)
 {
     const int status = begin(j, o, p);
 
-    if (wait_has_refused(j))
-        return EXITS_WELL;
     if (status < 0 && j->rank == 0)
         printf("nothing that was deleted is left\n");
-    return status < 0 ? 0 : status;
+    return status < 0 ? EXITS_WELL : status;
 }
 
 /* What others need is told, and what of these is in the way. */
@@ -362,9 +356,5 @@ command_unprotect(job *j, const options *o, const picture *p)
     const extent    how = needed ? EXTENT_TRY : o->dry_run ? EXTENT_SAY : EXTENT_ALL;
     const int       status = remove_together(j, o, &what, how);
 
-    if (wait_has_refused(j))
-        return EXITS_WELL;
-    if (status == EXITS_NOTHING && j->rank == 0)
-        print_error("nothing protected was found");
     return needed ? EXITS_ERROR : status;
 }

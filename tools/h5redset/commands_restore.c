@@ -83,12 +83,8 @@ static rset_status
 open_newest(const hosting *p, const member *m, files *to, rset_err *err)
 {
     char       *path = data_path(m);
-    rset_status st = RSET_OK;
+    rset_status st = hosted_may_make(m, err);
 
-    if (m->seen == NULL && !m->asked)
-        st = rset_fail(err, RSET_USAGE,
-                       "%s: is lost, and not below a path that was named; name its directory too",
-                       path);
     if (st == RSET_OK)
         st = open_named(p, path, rset_path_base(path), to, err);
     if (st == RSET_OK)
@@ -209,7 +205,7 @@ lost_newest(const file_list *l, const rset_generations *all)
 static int
 restore_list(job *j, const options *o, const file_list *l)
 {
-    restoring        r = {.p = {.j = j, .o = o, .dry = o->dry_run}};
+    restoring        r = {.p = {.j = j, .o = o, .dry = o->dry_run, .not_done = "not restored"}};
     rset_generations all;
     const listed    *which;
     rset_err         err = RSET_ERR_NONE;
@@ -223,8 +219,7 @@ restore_list(job *j, const options *o, const file_list *l)
         r.aside = lost_newest(l, &all);
         r.p.f = which->f;
         r.from = which;
-        hosted_begin(&r.p);
-        status = hosted_do(&r.p, restore_hosted, &r, tell, "not restored");
+        status = exits_of(hosted_do(&r.p, r.p.dry ? NULL : restore_hosted, &r, tell));
         free(r.p.hosted);
         return job_most(j, status);
     }
@@ -234,9 +229,10 @@ restore_list(job *j, const options *o, const file_list *l)
 }
 
 int
-command_restore(job *j, const options *o, const lists *all)
+command_restore(job *j, const options *o, const picture *p)
 {
-    int worst = EXITS_WELL;
+    const lists *all = &p->all;
+    int          worst = EXITS_WELL;
 
     for (size_t i = 0; worst == 0 && i < all->n; i++) {
         const int before = wait_refused(j);
@@ -249,7 +245,5 @@ command_restore(job *j, const options *o, const lists *all)
         }
         free(key);
     }
-    if (all->n == 0 && j->rank == 0)
-        print_error("nothing protected was found");
-    return job_most(j, worst == 0 && all->n == 0 ? EXITS_NOTHING : worst);
+    return all->n == 0 ? EXITS_NOTHING : worst;
 }

@@ -349,5 +349,5 @@ command_scavenge(job *j, const options *o, const picture *p)
     if (j->rank == 0)
         status = exits_worse(status, tell_trouble(c));
     scavenge_free(&s);
-    return job_most(j, status);
+    return status;
 }

@@ -112,6 +112,17 @@ files_open_seen(const sighting *s, files *out, rset_err *err)
     return files_open(&at, out, err);
 }
 
+rset_status
+files_open_newest(const sighting *older, const strings *within, files *out, rset_err *err)
+{
+    char             *name = path_of_file(older->name);
+    const files_place at = {.dir = older->dir, .name = name, .within = within};
+    const rset_status st = files_open(&at, out, err);
+
+    free(name);
+    return st;
+}
+
 void
 files_close(files *f)
 {

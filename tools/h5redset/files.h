@@ -74,9 +74,12 @@ void hold_end(files *f);
 /* Opens the directory and surveys what it has of the data file. *out holds nothing before, nor after a failure, and
  * nothing of `at`. Local. */
 rset_status files_open(const files_place *at, files *out, rset_err *err);
-rset_status files_open_seen(const sighting *s, files *out,
-                            rset_err *err); /* where they were seen */
 void        files_close(files *f);
+
+/* Where they were seen; or where an older generation was, or what was put aside, the files themselves. `within`: as of a files_place. */
+rset_status files_open_seen(const sighting *s, files *out, rset_err *err);
+rset_status files_open_newest(const sighting *older, const strings *within, files *out,
+                              rset_err *err);
 
 /* May its directory be made? RSET_USAGE: at->within does not have it. Local. */
 rset_status files_may_be(const files_place *at, rset_err *err);

@@ -46,18 +46,6 @@ codes_of(const sighting *s, uint64_t *out)
     return n;
 }
 
-/* What the names of the file have in common on all ranks. */
-static uint64_t
-kind_of(const sighting *s)
-{
-    char     *name = path_of_file(sighting_old_name(s));
-    rset_kind kind;
-
-    rset_kind_of(name, &kind);
-    free(name);
-    return rset_crc64(0, kind.text, strlen(kind.text));
-}
-
 static int
 by_code(const void *a, const void *b)
 {
@@ -70,8 +58,8 @@ by_code(const void *a, const void *b)
     return (x->kind > y->kind) - (x->kind < y->kind);
 }
 
-static size_t
-root(size_t *parent, size_t i)
+size_t
+group_root(size_t *parent, size_t i)
 {
     while (parent[i] != i)
         i = parent[i] = parent[parent[i]];
@@ -88,7 +76,7 @@ join(size_t *parent, const naming *all, size_t n)
         together = together || all[i].together;
     for (size_t i = 1; i < n; i++)
         if (!together || all[i].kind == all[i - 1].kind)
-            parent[root(parent, all[i].at)] = root(parent, all[i - 1].at);
+            parent[group_root(parent, all[i].at)] = group_root(parent, all[i - 1].at);
 }
 
 size_t *
@@ -101,7 +89,7 @@ groups_find(const sightings *list)
     for (size_t i = 0; i < list->n; i++) {
         const sighting  *s = &list->at[i];
         const rset_info *own = sighting_records(s)->infos;
-        const uint64_t   kind = kind_of(s);
+        const uint64_t   kind = sighting_kind(s);
         uint64_t         codes[CODES_MAX];
         const int        count = codes_of(s, codes);
 
@@ -117,7 +105,7 @@ groups_find(const sightings *list)
         join(parent, all + i, end - i);
     }
     for (size_t i = 0; i < list->n; i++)
-        parent[i] = root(parent, i);
+        parent[i] = group_root(parent, i);
     free(all);
     return parent;
 }

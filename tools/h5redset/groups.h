@@ -6,6 +6,9 @@
 
 #include "catalog.h"
 
+/* Which one stands for all that were joined with number i: parent[i] is another of these, or i itself. */
+size_t group_root(size_t *parent, size_t i);
+
 /* Of each sighting of the list the lowest one of its group. A new array. */
 size_t *groups_find(const sightings *list);
 

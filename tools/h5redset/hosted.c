@@ -3,15 +3,16 @@
 
 #include "comm/comm_hosted.h"
 #include "comm/comm_local.h"
-#include "exits.h"
+#include "progress.h"
 #include "wait.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-void
-hosted_begin(hosting *p)
+/* The ranks of p->f, all other members given. Nobody has them yet. */
+static void
+begin(hosting *p)
 {
     p->n = p->f->desc.ranks;
     p->hosted = must_alloc((size_t)p->n * sizeof *p->hosted);
@@ -79,9 +80,10 @@ choose_process(const hosting *p, const member *m)
     return best;
 }
 
-rset_status
-hosted_assign(hosting *p, rset_err *err)
+static rset_status
+assign(hosting *p, rset_err *err)
 {
+    begin(p);
     for (int lost = 0; lost < 2; lost++) /* first those that are somewhere */
         for (int r = 0; r < p->n; r++) {
             const member *m = p->hosted[r].member;
@@ -106,6 +108,20 @@ hosted_assign(hosting *p, rset_err *err)
 }
 
 rset_status
+hosted_may_make(const member *m, rset_err *err)
+{
+    char       *path = path_of_file(member_path(m));
+    rset_status st = RSET_OK;
+
+    if (m->seen == NULL && !m->asked)
+        st = rset_fail(err, RSET_USAGE,
+                       "%s: is lost, and not below a path that was named; name its directory too",
+                       path);
+    free(path);
+    return st;
+}
+
+rset_status
 hosted_open(const hosting *p, int r, files *f, rset_err *err)
 {
     const member     *m = p->hosted[r].member;
@@ -121,33 +137,50 @@ hosted_open(const hosting *p, int r, files *f, rset_err *err)
         .make = p->o->command == COMMAND_REBUILD && !p->dry,
         .may_lack = p->dry,
         .within = &p->o->paths};
-    rset_status st;
+    rset_status st = hosted_may_make(m, err);
 
-    if (m->seen == NULL && !m->asked)
-        st = rset_fail(err, RSET_USAGE,
-                       "%s: is lost, and not below a path that was named; name its directory too",
-                       path);
-    else
+    if (st == RSET_OK)
         st = files_open(&at, f, err);
     free(dir);
     return st;
 }
 
-rset_status
-hosted_run(hosting *p, void (*body)(rset_comm *world, void *arg), void *arg, rset_err *err)
+static void
+tell_failure(const hosting *p, const char *text)
+{
+    if (p->not_done != NULL)
+        print_error("%s%s%s", p->not_done, p->not_done[0] != '\0' ? ": " : "", text);
+}
+
+/* A thread for each rank. */
+static rset_status
+run(const hosting *p, void (*body)(rset_comm *world, void *arg), void *arg)
 {
     int         *host_of = must_alloc((size_t)p->n * sizeof *host_of);
     rset_hosting how = {.outer = p->j->comm, .ranks = p->n, .host_of = host_of, .host = p->j->host};
+    rset_err     err = RSET_ERR_NONE;
     rset_status  st;
 
     for (int r = 0; r < p->n; r++)
         host_of[r] = p->hosted[r].by;
-    st = p->j->size > 1 ? rset_hosted_run(&how, body, arg, err)
-                        : rset_local_run(p->n, p->o->timeout, body, arg, err);
+    st = p->j->size > 1 ? rset_hosted_run(&how, body, arg, &err)
+                        : rset_local_run(p->n, p->o->timeout, body, arg, &err);
+    progress_wipe();
     if (st != RSET_OK)
-        print_error("%s", err->text);
+        tell_failure(p, err.text);
     free(host_of);
     return st;
+}
+
+rset_status
+hosted_run(hosting *p, void (*body)(rset_comm *world, void *arg), void *arg)
+{
+    rset_err    err = RSET_ERR_NONE;
+    rset_status st = assign(p, &err);
+
+    if (st != RSET_OK && p->j->rank == 0)
+        tell_failure(p, err.text);
+    return st == RSET_OK && body != NULL ? run(p, body, arg) : st;
 }
 
 rset_status
@@ -159,24 +192,19 @@ hosted_status(const hosting *p, rset_status st)
     return st;
 }
 
-int
+rset_status
 hosted_do(hosting *p, void (*body)(rset_comm *world, void *arg), void *arg,
-          void (*tell)(const hosting *p, int r), const char *not_done)
+          void (*tell)(const hosting *p, int r))
 {
-    rset_err    err = RSET_ERR_NONE;
-    rset_status st = hosted_assign(p, &err);
+    const rset_status st = hosted_run(p, body, arg);
 
-    if (st != RSET_OK && p->j->rank == 0)
-        print_error("%s: %s", not_done, err.text);
-    if (st == RSET_OK && !p->dry)
-        st = hosted_run(p, body, arg, &err);
     for (int r = 0; st == RSET_OK && r < p->n; r++)
         if (p->hosted[r].by == p->j->rank && p->hosted[r].st == RSET_OK)
             tell(p, r);
         else if (p->hosted[r].by == p->j->rank &&
                  !wait_tries_again(p->j, p->hosted[r].st, p->hosted[r].err.text) && r == 0)
-            print_error("%s: %s", not_done, p->hosted[r].err.text);
-    return exits_of(st == RSET_OK ? hosted_status(p, st) : st);
+            tell_failure(p, p->hosted[r].err.text);
+    return hosted_status(p, st);
 }
 
 /* ---- one process, and one rank ---- */
@@ -195,23 +223,20 @@ alone_search(const options *o, const catalog *c, uint64_t owner)
 }
 
 rset_status
-alone_rebuild(files *f, const alone_wish *wish, const strings *search, rset_outcome *out,
+alone_rebuild(files *f, const rset_serial_args *wish, const strings *search, rset_outcome *out,
               rset_err *err)
 {
-    const char **dirs = must_alloc((search->n + 1) * sizeof *dirs);
-    rset_status  st;
+    const char     **dirs = must_alloc((search->n + 1) * sizeof *dirs);
+    rset_serial_args args = *wish;
+    rset_status      st;
 
     for (size_t i = 0; i < search->n; i++)
         dirs[i] = search->at[i];
-    st = rset_recover_serial(&(rset_serial_args){.local = &f->local,
-                                                 .evidence = &f->evidence,
-                                                 .search = dirs,
-                                                 .rank = wish->rank,
-                                                 .outdated = wish->outdated,
-                                                 .dry_run = wish->dry_run,
-                                                 .undelete = wish->undelete,
-                                                 .content = RSET_CONTENT_ALL},
-                             out, err);
+    args.local = &f->local;
+    args.evidence = &f->evidence;
+    args.search = dirs;
+    args.content = RSET_CONTENT_ALL;
+    st = rset_recover_serial(&args, out, err);
     free(dirs);
     return st;
 }

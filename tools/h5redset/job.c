@@ -102,6 +102,12 @@ job_share(job *j, sightings *list, rset_err *err)
     return st;
 }
 
+void
+job_tell(const job *j, const char *host, const char *path, const char *what)
+{
+    print_line(stdout, "%s%s%s: %s", j->size > 1 ? host : "", j->size > 1 ? ":" : "", path, what);
+}
+
 static void
 merge_most(void *into, const void *other)
 {

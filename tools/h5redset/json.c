@@ -40,3 +40,24 @@ json_put_generation(json_t *to, uint64_t generation)
     json_put(to, "generation", json_integer((json_int_t)generation_number(generation)));
     json_put_text(to, "generation_id", id);
 }
+
+json_t *
+json_begin(const char *schema, bool verified, int status)
+{
+    json_t *all = json_object();
+
+    json_put_text(all, "schema", schema);
+    json_put_text(all, "version", REDSET_VERSION);
+    json_put(all, "verified", json_boolean(verified));
+    json_put(all, "exit_status", json_integer(status));
+    return all;
+}
+
+void
+json_end(json_t *all, FILE *to)
+{
+    if (json_dumpf(all, to, JSON_INDENT(2) | JSON_PRESERVE_ORDER) != 0)
+        no_memory();
+    fputc('\n', to);
+    json_decref(all);
+}

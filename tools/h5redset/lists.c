@@ -1,6 +1,7 @@
 /* lists.c: see lists.h. */
 #include "lists.h"
 #include "exits.h"
+#include "groups.h"
 #include "judge.h"
 
 #include <inttypes.h>
@@ -22,14 +23,6 @@ typedef struct heap {
     key    *keys;
     size_t *parent; /* of each generation: one of the same file, or itself */
 } heap;
-
-static size_t
-top_of(const heap *h, size_t i)
-{
-    while (h->parent[i] != i)
-        i = h->parent[i];
-    return i;
-}
 
 /* Files of two owners are never one. `path` is owned from now on. */
 static void
@@ -95,7 +88,8 @@ put_together(heap *h)
         qsort(h->keys, h->nkeys, sizeof *h->keys, by_text);
     for (size_t i = 1; i < h->nkeys; i++)
         if (strcmp(h->keys[i].text, h->keys[i - 1].text) == 0)
-            h->parent[top_of(h, h->keys[i].of)] = top_of(h, h->keys[i - 1].of);
+            h->parent[group_root(h->parent, h->keys[i].of)] =
+                group_root(h->parent, h->keys[i - 1].of);
     for (size_t i = 0; i < h->nkeys; i++)
         free(h->keys[i].text);
     free(h->keys);
@@ -163,7 +157,7 @@ add_list(lists *out, const heap *h, size_t top)
     file_list *l = &out->at[out->n];
 
     for (size_t i = 0; i < h->n; i++)
-        if (top_of(h, i) == top)
+        if (group_root(h->parent, i) == top)
             add_to(l, &h->at[i]);
     l->n = put_in_order(l->at, l->n);
     l->naside = put_in_order(l->aside, l->naside);

@@ -16,12 +16,11 @@ typedef struct visit {
     const char *host, *path;
     struct stat sb; /* of the directory */
     sightings  *out;
-    uint64_t    owner;    /* whose files are looked at */
-    strings     prefixes; /* of what says that a file was protected */
-    strings     others;   /* what may be data files */
+    uint64_t    owner; /* whose files are looked at */
     bool        wants_older;
-    strings     older;    /* prefixes of what protects older generations */
-    strings     replaced; /* names of what other programs had made of files */
+    strings prefixes; /* of what says that a file was protected, or an older generation of one */
+    strings others;   /* what may be data files */
+    strings replaced; /* names of what other programs had made of files */
 } visit;
 
 /* Older generations that are kept are files of their own: none is the newest, nor a file that was renamed. */
@@ -41,7 +40,7 @@ add_kept(visit *v, const char *name)
 {
     char *prefix = must_print("%s.", name);
 
-    strings_add_once(&v->older, prefix);
+    strings_add_once(&v->prefixes, prefix);
     free(prefix);
 }
 
@@ -69,7 +68,7 @@ visit_name(const char *name, void *arg)
     if (rset_name_seen(name, &ours, &prefix, &err) != RSET_OK)
         no_memory();
     if (prefix != NULL)
-        strings_add_once(is_of_older(prefix) ? &v->older : &v->prefixes, prefix);
+        strings_add_once(&v->prefixes, prefix);
     free(prefix);
     if (rset_name_kept(name) != 0)
         add_kept(v, name);
@@ -114,17 +113,18 @@ look_at_bare(rset_dir *dir, sighting *s)
     rset_file_close(file, NULL);
 }
 
-/* The data file of a prefix: as its header records, else the prefix without its dot. */
+/* The data file of a prefix: of what is kept, and where there is one, the prefix without its dot; else as its header records. */
 static char *
 data_name(rset_dir *dir, const char *prefix)
 {
-    size_t n = strlen(prefix);
-    char  *plain = must_print("%.*s", (int)(n > 0 && prefix[n - 1] == '.' ? n - 1 : n), prefix);
+    size_t        n = strlen(prefix);
+    const bool    dot = n > 0 && prefix[n - 1] == '.';
+    char         *plain = must_print("%.*s", (int)(n - dot), prefix);
     rset_evidence ev = {0};
     rset_err      ignored = RSET_ERR_NONE;
     char         *name = plain;
 
-    if (n > 0 && prefix[n - 1] == '.' && rset_dir_has_file(dir, plain))
+    if (rset_name_kept(plain) != 0 || (dot && rset_dir_has_file(dir, plain)))
         return plain;
     if (rset_survey(dir, prefix, plain, &ev, &ignored) == RSET_OK && ev.has_header &&
         ev.header.infos[0].nfiles > 0) {
@@ -205,18 +205,6 @@ look_for_renamed(visit *v, rset_err *err)
 }
 
 static void
-look_at_older(const visit *v)
-{
-    for (size_t i = 0; i < v->older.n; i++) {
-        const char *prefix = v->older.at[i];
-        char       *name = must_print("%.*s", (int)strlen(prefix) - 1, prefix);
-
-        look_at_both(v, prefix, name);
-        free(name);
-    }
-}
-
-static void
 count_space(sightings *out, size_t from)
 {
     rset_space counted = {0};
@@ -257,10 +245,11 @@ look_at_all(visit *v)
 {
     for (size_t i = 0; i < v->prefixes.n; i++) {
         const char *prefix = v->prefixes.at[i];
-        char       *name = prefix[0] != '\0' ? data_name(v->dir, prefix) : NULL;
+        char       *name;
 
-        if (name == NULL)
+        if (prefix[0] == '\0' || (is_of_older(prefix) && !v->wants_older))
             continue;
+        name = data_name(v->dir, prefix);
         if (!rset_dir_has_file(v->dir, name) || is_his(v, name))
             look_at_both(v, prefix, name);
         leave_out(&v->others, name);
@@ -269,8 +258,6 @@ look_at_all(visit *v)
     for (size_t i = 0; i < v->others.n; i++)
         if (v->others.at[i][0] != '\0')
             look_at_bare(v->dir, add(v, "", v->others.at[i]));
-    if (v->wants_older)
-        look_at_older(v);
     look_at_replaced(v);
 }
 
@@ -307,7 +294,6 @@ look_in(const places *where, const char *path, uint64_t owner, sightings *out, b
     rset_dir_close(v.dir);
     strings_free(&v.prefixes);
     strings_free(&v.others);
-    strings_free(&v.older);
     strings_free(&v.replaced);
     return st == RSET_OK;
 }

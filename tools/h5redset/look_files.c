@@ -151,14 +151,11 @@ be_whole(sighting *s, const rset_own_generation *g)
 static void
 look_at_kept(sighting *s)
 {
-    const int            n = (int)rset_name_recorded(s->name);
-    char                *name = must_print("%.*s", n, s->name);
-    const files_place    at = {.dir = s->dir, .name = name};
     files                f = {0};
     rset_own_generations all = {0};
     rset_err             ignored = RSET_ERR_NONE;
 
-    if (files_open(&at, &f, &ignored) == RSET_OK)
+    if (files_open_newest(s, NULL, &f, &ignored) == RSET_OK)
         (void)rset_own_generations_list(&f.local, &f.evidence, &all, &ignored);
     for (size_t i = 0; i < all.n; i++)
         if (all.at[i].generation == s->older) {
@@ -168,7 +165,6 @@ look_at_kept(sighting *s)
         }
     rset_own_generations_free(&all);
     files_close(&f);
-    free(name);
 }
 
 void

@@ -41,14 +41,8 @@ draw(const catalog *c, const char *name)
     return EXITS_WELL;
 }
 
-static bool
-tells_older(command c)
-{
-    return c == COMMAND_STATUS || c == COMMAND_LIST || c == COMMAND_DROP || c == COMMAND_RESTORE;
-}
-
 static int
-list(const job *j, const options *o, const picture *p)
+list(job *j, const options *o, const picture *p)
 {
     const lists *all = &p->all;
 
@@ -58,20 +52,19 @@ list(const job *j, const options *o, const picture *p)
         report_list(all, o->verify, stdout);
     if (j->rank == 0 && !o->json)
         report_replaced(&p->replaced, &p->newest, stdout);
-    if (j->rank == 0 && all->n == 0 && !o->json)
-        print_error("nothing protected was found");
     fflush(stdout);
     return lists_exit_status(all);
 }
 
-/* By the first process only. */
 static int
-report(const job *j, const options *o, const picture *p)
+report(job *j, const options *o, const picture *p)
 {
     const catalog *c = &p->newest;
-    int64_t        now = (int64_t)time(NULL);
-    int            status = 0;
+    const int64_t  now = (int64_t)time(NULL);
+    int            status = catalog_exit_status(c);
 
+    if (j->rank != 0)
+        return status;
     if (o->json)
         report_json(p, o->verify, now, stdout);
     else if (o->command == COMMAND_MAP)
@@ -82,48 +75,59 @@ report(const job *j, const options *o, const picture *p)
         report_replaced(&p->replaced, c, stdout);
     if (!o->json)
         report_summary(c, o->verify, stdout);
-    if (o->svg != NULL)
-        status = draw(c, o->svg);
     fflush(stdout);
-    if (catalog_exit_status(c) == EXITS_NOTHING && !o->json)
+    if (status == EXITS_NOTHING && !o->json)
         for (size_t i = 0; i < o->paths.n; i++)
             print_error(
                 "%s: %s; if it was on another node, run under mpiexec with a process on each "
                 "node, or name other places with --search",
                 o->paths.at[i], p->there ? "nothing protected was found" : "no such path");
-    return status;
+    return o->svg != NULL ? exits_worse(status, draw(c, o->svg)) : status;
 }
 
+static const char none[] = "nothing protected was found";
+
+/* What each command takes. */
+static const struct {
+    bool changes; /* it does something to files where they are */
+    bool older;   /* it tells of older generations, or does something to them */
+    bool
+                at_once; /* what is left out of it since it is in use, is not told apart from the rest: nothing of it counts then */
+    const char *nothing; /* is told where it ends with EXITS_NOTHING; NULL: it has told that */
+    int (*run)(job *j, const options *o, const picture *p);
+} commands[] = {
+    [COMMAND_STATUS] = {.older = true, .run = report},
+    [COMMAND_MAP] = {.run = report},
+    [COMMAND_LIST] = {.older = true, .nothing = none, .run = list},
+    [COMMAND_REBUILD] = {.changes = true, .run = command_rebuild},
+    [COMMAND_SCAVENGE] = {.run = command_scavenge},
+    [COMMAND_PROTECT] = {.changes = true, .at_once = true, .run = command_protect},
+    [COMMAND_UNPROTECT] = {.changes = true,
+                           .at_once = true,
+                           .nothing = none,
+                           .run = command_unprotect},
+    [COMMAND_RM] = {.changes = true, .at_once = true, .nothing = none, .run = command_rm},
+    [COMMAND_GC] = {.changes = true, .at_once = true, .run = command_gc},
+    [COMMAND_MV] = {.changes = true,
+                    .at_once = true,
+                    .nothing = "nothing protected of such a name was found",
+                    .run = command_mv},
+    [COMMAND_DROP] = {.changes = true, .older = true, .nothing = none, .run = command_drop},
+    [COMMAND_RESTORE] = {.changes = true, .older = true, .nothing = none, .run = command_restore},
+};
+
+/* The exit status, the same on all processes. */
 static int
-act(job *j, const options *o, const picture *p)
+run_command(job *j, const options *o, const picture *p)
 {
-    const catalog *c = &p->newest;
-    int            status;
+    const int   status = job_most(j, commands[o->command].run(j, o, p));
+    const char *nothing = commands[o->command].nothing;
 
-    switch (o->command) {
-    case COMMAND_REBUILD: return command_rebuild(j, o, c);
-    case COMMAND_SCAVENGE: return command_scavenge(j, o, p);
-    case COMMAND_PROTECT: return command_protect(j, o, p);
-    case COMMAND_MV: return command_mv(j, o, p);
-    case COMMAND_UNPROTECT: return command_unprotect(j, o, p);
-    case COMMAND_RM: return command_rm(j, o, p);
-    case COMMAND_GC: return command_gc(j, o, p);
-    case COMMAND_LIST: return list(j, o, p);
-    case COMMAND_RESTORE: return command_restore(j, o, &p->all);
-    case COMMAND_DROP:
-        return o->changed ? command_drop_changed(j, o, &p->replaced)
-                          : command_drop(j, o, &p->older, &p->all);
-    default:
-        status = j->rank == 0 ? report(j, o, p) : 0;
-        return exits_worse(status, catalog_exit_status(c));
-    }
-}
-
-/* Does it do something to files where they are? */
-static bool
-changes(command c)
-{
-    return c != COMMAND_STATUS && c != COMMAND_MAP && c != COMMAND_LIST && c != COMMAND_SCAVENGE;
+    if (commands[o->command].at_once && wait_has_refused(j))
+        return EXITS_WELL;
+    if (status == EXITS_NOTHING && nothing != NULL && j->rank == 0 && !o->json)
+        print_error("%s", nothing);
+    return status;
 }
 
 /* ---- as the owner of the files ---- */
@@ -139,7 +143,7 @@ act_as(job *j, const options *o, uint64_t owner, const picture *his)
     if (failed)
         print_error("%s", err.text);
     if (job_most(j, failed) == 0)
-        status = act(j, o, his);
+        status = run_command(j, o, his);
     owner_return();
     return status;
 }
@@ -192,8 +196,8 @@ look(const job *j, const options *o, picture *p)
     places     where = {.paths = o->paths,
                         .search = o->search,
                         .host = j->host,
-                        .older = tells_older(o->command),
-                        .changes = changes(o->command)};
+                        .older = commands[o->command].older,
+                        .changes = commands[o->command].changes};
     const bool all = look_around(&where, &p->seen);
 
     catalog_drop_doubles(&p->seen); /* verified once only */
@@ -223,7 +227,7 @@ share_seen(job *j, const options *o, picture *p, rset_err *err)
 {
     rset_status st = job_share(j, &p->seen, err);
 
-    if (st == RSET_OK && tells_older(o->command))
+    if (st == RSET_OK && commands[o->command].older)
         st = job_share(j, &p->seen_older, err);
     if (st == RSET_OK)
         st = job_share(j, &p->replaced, err);
@@ -253,14 +257,14 @@ protect_as_owner(job *j, const options *o, const picture *p)
 static int
 conclude_and_act(job *j, const options *o, picture *p)
 {
-    const bool tell = j->rank == 0 && !changes(o->command);
-    const bool mixed = picture_make(p, o, &p->seen, tell) > 0;
+    const bool changes = commands[o->command].changes;
+    const bool mixed = picture_make(p, o, &p->seen, j->rank == 0 && !changes) > 0;
     int        status;
 
     if (o->command == COMMAND_PROTECT)
         status = protect_as_owner(j, o, p);
     else
-        status = exits_worse(changes(o->command) ? act_for_all(j, o, p) : act(j, o, p),
+        status = exits_worse(changes ? act_for_all(j, o, p) : run_command(j, o, p),
                              mixed ? EXITS_ERROR : EXITS_WELL);
     picture_forget(p);
     return status;

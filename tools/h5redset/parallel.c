@@ -5,7 +5,6 @@
 #include "exits.h"
 #include "hosted.h"
 #include "judge.h"
-#include "progress.h"
 #include "report.h"
 #include "wait.h"
 
@@ -211,14 +210,6 @@ recover_hosted(rset_comm *world, void *arg)
     files_close(&f);
 }
 
-/* "HOST:PATH: what", where there is more than one host. */
-static void
-tell_text(const hosting *p, const char *host, const member *m, const char *what)
-{
-    print_line(stdout, "%s%s%s: %s", p->j->size > 1 ? host : "", p->j->size > 1 ? ":" : "",
-               member_path(m), what);
-}
-
 /* What had been changed is put aside. */
 static void
 tell_changed(const hosting *p, const hosted *at)
@@ -227,7 +218,7 @@ tell_changed(const hosting *p, const hosted *at)
 
     rset_put_aside_say(&at->out.altered, rset_path_base(member_path(at->member)), at->out.aside,
                        text, sizeof text);
-    tell_text(p, p->j->host, at->member, text);
+    job_tell(p->j, p->j->host, member_path(at->member), text);
 }
 
 static void
@@ -235,28 +226,15 @@ tell_hosted(const hosting *p, int r)
 {
     const hosted *at = &p->hosted[r];
     const member  m = member_after(at->member, &at->out);
-    char         *what;
+    char         *what = action_text(&at->out.decided, &m, p->dry);
 
-    if (wait_tries_again(p->j, at->st, at->err.text))
-        return;
-    what = action_text(&at->out.decided, &m, p->dry);
-    if (at->st != RSET_OK && r == 0)
-        print_error("%s", at->err.text);
-    else if (at->st == RSET_OK && at->out.aside != 0)
+    if (at->out.aside != 0)
         tell_changed(p, at);
-    else if (at->st == RSET_OK && what != NULL)
-        tell_text(p, p->j->host, at->member, what);
-    else if (at->st == RSET_OK && r == 0 && at->out.note[0] != '\0')
+    else if (what != NULL)
+        job_tell(p->j, p->j->host, member_path(at->member), what);
+    else if (r == 0 && at->out.note[0] != '\0')
         print_line(stdout, "%s", at->out.note);
     free(what);
-}
-
-static void
-tell_all(const hosting *p)
-{
-    for (int r = 0; r < p->n; r++)
-        if (p->hosted[r].by == p->j->rank)
-            tell_hosted(p, r);
 }
 
 /* Of what was done, or would be. The same on all processes that have a rank. */
@@ -270,39 +248,11 @@ exit_status_after(const hosting *p)
     return EXITS_WELL;
 }
 
-/* Each process for the ranks that it has. */
-static rset_status
-go_through(hosting *p, rset_err *err)
-{
-    rset_status st = hosted_assign(p, err);
-
-    if (st != RSET_OK)
-        return st;
-    st = hosted_run(p, recover_hosted, p, err);
-    progress_wipe();
-    return st;
-}
-
-static int
-rebuild_all(hosting *p)
-{
-    rset_err    err = RSET_ERR_NONE;
-    rset_status st = go_through(p, &err);
-
-    if (st == RSET_OK)
-        tell_all(p);
-    else if (p->j->rank == 0)
-        print_error("%s", err.text);
-    st = hosted_status(p, st);
-    return st == RSET_OK ? exit_status_after(p) : exits_of(st);
-}
-
 /* Is all of it whole? Else *damaged_out: how many bytes this process has of files that are not. */
 static bool
 verify_all(hosting *p, uint64_t *damaged_out)
 {
-    rset_err ignored = RSET_ERR_NONE;
-    bool     whole = hosted_status(p, go_through(p, &ignored)) == RSET_OK;
+    bool whole = hosted_status(p, hosted_run(p, recover_hosted, p)) == RSET_OK;
 
     for (int r = 0; r < p->n; r++) {
         const hosted *at = &p->hosted[r];
@@ -381,11 +331,9 @@ tell_how_it_is(const job *j, const family *f)
 bool
 rebuild_verify(job *j, const options *o, const family *f, uint64_t *damaged_out)
 {
-    hosting p = {.j = j, .o = o, .f = f, .dry = true};
-    bool    whole;
+    hosting    p = {.j = j, .o = o, .f = f, .dry = true};
+    const bool whole = verify_all(&p, damaged_out);
 
-    hosted_begin(&p);
-    whole = verify_all(&p, damaged_out);
     free(p.hosted);
     return whole;
 }
@@ -393,13 +341,14 @@ rebuild_verify(job *j, const options *o, const family *f, uint64_t *damaged_out)
 int
 rebuild_parallel(job *j, const options *o, const family *f)
 {
-    hosting p = {.j = j, .o = o, .f = f, .dry = o->dry_run};
-    int     status;
+    hosting     p = {.j = j, .o = o, .f = f, .dry = o->dry_run, .not_done = ""};
+    rset_status st;
+    int         status;
 
     if (!rebuild_has_work(f) && !rebuild_is_whole_by_size(f))
         return tell_how_it_is(j, f);
-    hosted_begin(&p);
-    status = rebuild_all(&p);
+    st = hosted_do(&p, recover_hosted, &p, tell_hosted);
+    status = st == RSET_OK ? exit_status_after(&p) : exits_of(st);
     free(p.hosted);
     return status;
 }

@@ -157,8 +157,7 @@ json_of_replaced(const sightings *all, const catalog *c)
 static void
 tell(const job *j, const sighting *s, const char *what)
 {
-    print_line(stdout, "%s%s%s: %s", j->size > 1 ? s->host : "", j->size > 1 ? ":" : "", s->path,
-               what);
+    job_tell(j, s->host, s->path, what);
 }
 
 static void

@@ -29,11 +29,9 @@ ranges(const rset_ranges *bad)
         const rset_range *r = &bad->at[i];
         json_t           *pair = json_array();
 
-        if (json_array_append_new(pair, json_integer((json_int_t)r->from)) != 0 ||
-            json_array_append_new(
-                pair, r->to == UINT64_MAX ? json_null() : json_integer((json_int_t)r->to)) != 0 ||
-            json_array_append_new(list, pair) != 0)
-            no_memory();
+        json_append(pair, json_integer((json_int_t)r->from));
+        json_append(pair, r->to == UINT64_MAX ? json_null() : json_integer((json_int_t)r->to));
+        json_append(list, pair);
     }
     return list;
 }
@@ -139,12 +137,10 @@ void
 report_json(const picture *p, bool verified, int64_t now, FILE *to)
 {
     const catalog *c = &p->newest;
-    json_t        *all = json_object(), *sets = json_array(), *strays = json_array();
+    const int      status = exits_where(catalog_exit_status(c), p->there);
+    json_t        *all = json_begin("h5redset-status/1", verified, status);
+    json_t        *sets = json_array(), *strays = json_array();
 
-    json_put_text(all, "schema", "h5redset-status/1");
-    json_put_text(all, "version", REDSET_VERSION);
-    json_put(all, "verified", json_boolean(verified));
-    json_put(all, "exit_status", json_integer(exits_where(catalog_exit_status(c), p->there)));
     for (size_t i = 0; i < c->n; i++)
         if (c->sets[i]->asked)
             json_append(sets, one_set(c, &p->all, c->sets[i], now));
@@ -153,8 +149,5 @@ report_json(const picture *p, bool verified, int64_t now, FILE *to)
     json_put(all, "sets", sets);
     json_put(all, "unknown", strays);
     json_put(all, "changed_files", json_of_replaced(&p->replaced, c));
-    if (json_dumpf(all, to, JSON_INDENT(2) | JSON_PRESERVE_ORDER) != 0)
-        no_memory();
-    fputc('\n', to);
-    json_decref(all);
+    json_end(all, to);
 }

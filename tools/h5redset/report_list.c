@@ -6,7 +6,6 @@
 #include "report.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 /* ---- one generation, in words ---- */
 
@@ -94,23 +93,13 @@ scheme_text(const listed *g)
 }
 
 static void
-show_time(uint64_t seconds, char *text, size_t size)
-{
-    const time_t     when = (time_t)seconds;
-    const struct tm *local = seconds != 0 ? localtime(&when) : NULL;
-
-    if (local == NULL || strftime(text, size, "%Y-%m-%d %H:%M:%S", local) == 0)
-        snprintf(text, size, "?");
-}
-
-static void
 print_one(const listed *g, FILE *to)
 {
     const rset_stamp stamp = family_stamp(g->f);
     char            *scheme = scheme_text(g), *reason = why(g), size[32], bytes[32], date[64];
     char            *label = must_print(stamp.label != NULL ? "  \"%s\"" : "", stamp.label);
 
-    show_time(stamp.time, date, sizeof date);
+    show_date(stamp.time, date, sizeof date);
     print_line(to, "  %6u  %-19s  %-9s %5d  %-10s %-10s  %s%s%s", generation_number(g->generation),
                date, scheme, g->f->desc.ranks, rset_amount_say(g->size, size),
                rset_amount_say(g->bytes, bytes), state_word(g), g->newest ? ", newest" : "", label);
@@ -197,12 +186,9 @@ void
 report_list_json(const picture *p, bool verified, FILE *to)
 {
     const lists *all = &p->all;
-    json_t      *top = json_object(), *files = json_array();
+    const int    status = exits_where(lists_exit_status(all), p->there);
+    json_t      *top = json_begin("h5redset-list/1", verified, status), *files = json_array();
 
-    json_put_text(top, "schema", "h5redset-list/1");
-    json_put_text(top, "version", REDSET_VERSION);
-    json_put(top, "verified", json_boolean(verified));
-    json_put(top, "exit_status", json_integer(exits_where(lists_exit_status(all), p->there)));
     for (size_t i = 0; i < all->n; i++) {
         json_t *o = json_object();
         char   *name = list_name(&all->at[i]);
@@ -215,8 +201,5 @@ report_list_json(const picture *p, bool verified, FILE *to)
     }
     json_put(top, "files", files);
     json_put(top, "changed_files", json_of_replaced(&p->replaced, &p->newest));
-    if (json_dumpf(top, to, JSON_INDENT(2) | JSON_PRESERVE_ORDER) != 0)
-        no_memory();
-    fputc('\n', to);
-    json_decref(top);
+    json_end(top, to);
 }

@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { SHOWN_RANGES = 4, SHOWN_SETS = 8 };
 
@@ -387,19 +386,14 @@ print_set(const cat_set *s, bool many_hosts, FILE *to)
 static void
 print_heading(const family *f, int64_t now, FILE *to)
 {
-    char            *what = describe_family(f), age[32], date[64] = "?";
+    char            *what = describe_family(f), age[32], date[64];
     const rset_stamp stamp = family_stamp(f);
     char            *user = owner_recorded(stamp.user);
     uint64_t         newest = 0;
-    time_t           when;
-    struct tm       *local;
 
     for (int k = 0; k < f->nsets; k++)
         newest = f->sets[k].when > newest ? f->sets[k].when : newest;
-    when = (time_t)newest;
-    local = localtime(&when);
-    if (local != NULL)
-        strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S", local);
+    show_date(newest, date, sizeof date);
     print_line(to, "%s, protected %s (%s ago)%s%s%s%s", what, date,
                show_age(now - (int64_t)newest, age), user != NULL ? " by " : "",
                user != NULL ? user : "", stamp.job != NULL ? " in job " : "",

@@ -168,7 +168,7 @@ finish_piece(const scavenge *s, const member *m, rset_err *err)
     rset_status   st = lay_out_piece(s, m, err);
 
     if (st == RSET_OK && is_half_committed(m) && files_open(&at, &f, &ignored) == RSET_OK) {
-        (void)alone_rebuild(&f, &(alone_wish){.rank = m->rank, .undelete = true}, &none, &out,
+        (void)alone_rebuild(&f, &(rset_serial_args){.rank = m->rank, .undelete = true}, &none, &out,
                             &ignored);
         files_close(&f);
     }
@@ -243,8 +243,8 @@ rebuild_in(scavenge *s, item *it, const files_place *at, const strings *search, 
     rset_status      st = files_open(at, &f, err);
 
     if (st == RSET_OK)
-        st =
-            alone_rebuild(&f, &(alone_wish){.rank = it->rank, .undelete = true}, search, &out, err);
+        st = alone_rebuild(&f, &(rset_serial_args){.rank = it->rank, .undelete = true}, search,
+                           &out, err);
     if (st == RSET_OK)
         st = give_name(s, it, &f, info, err);
     if (st == RSET_OK)

@@ -1,10 +1,11 @@
 /* sighting.c: see sighting.h. */
 #include "sighting.h"
 
+#include "common/crc64.h"
 #include "common/parts.h"
+#include "rendezvous/rendezvous.h"
 #include "text.h"
 
-#include <ctype.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +79,17 @@ sighting_old_name(const sighting *s)
 {
     return s->renamed && s->said.has_header ? rset_path_base(recorded_path(s->said.header.infos))
                                             : s->name;
+}
+
+uint64_t
+sighting_kind(const sighting *s)
+{
+    char     *name = path_of_file(sighting_old_name(s));
+    rset_kind kind;
+
+    rset_kind_of(name, &kind);
+    free(name);
+    return rset_crc64(0, kind.text, strlen(kind.text));
 }
 
 const rset_header *
@@ -289,34 +301,18 @@ sightings_unpack(const uint8_t *buf, size_t len, int by, sightings *list, rset_e
 
 /* ---- the directory of a lost node is back ---- */
 
-/* Do two names differ in their digits only? So the files of one kind are called on all ranks. */
-static bool
-are_alike(const char *a, const char *b)
-{
-    while (*a != '\0' || *b != '\0') {
-        const size_t m = strspn(a, "0123456789"), n = strspn(b, "0123456789");
-
-        if ((m == 0) != (n == 0) || (m == 0 && *a != *b))
-            return false;
-        a += m > 0 ? m : 1;
-        b += n > 0 ? n : 1;
-    }
-    return true;
-}
-
 /* The one that was put aside by another rank of these files, as that generation; NULL: there is none. */
 static const sighting *
 find_aside(const sightings *older, const sighting *s)
 {
+    const uint64_t kind = sighting_kind(s);
+
     for (size_t i = 0; i < older->n; i++) {
         const sighting *one = &older->at[i];
-        char           *name = must_print("%.*s", (int)rset_name_recorded(one->name), one->name);
-        const bool      is = one->owner == s->owner && one->aside &&
-                        one->older == rset_evidence_generation(&s->said) &&
-                        are_alike(name, s->name) && sighting_order(one, s) != 0;
 
-        free(name);
-        if (is)
+        if (one->owner == s->owner && one->aside &&
+            one->older == rset_evidence_generation(&s->said) && sighting_kind(one) == kind &&
+            sighting_order(one, s) != 0)
             return one;
     }
     return NULL;

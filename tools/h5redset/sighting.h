@@ -63,6 +63,9 @@ char *path_of_file(const char *path);
 /* The name that its data file had when it was protected, where it was renamed since; else that which it has. Borrowed. */
 const char *sighting_old_name(const sighting *s);
 
+/* What the names of the file have in common on all ranks, as a number: such names differ in their numbers only. */
+uint64_t sighting_kind(const sighting *s);
+
 /* What its redundancy file records, in this view; no info: there is none that is valid. Borrowed. */
 const rset_header *sighting_records(const sighting *s);
 

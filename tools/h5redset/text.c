@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 void
@@ -142,6 +143,16 @@ show_age(int64_t seconds, char *buf)
         u++;
     snprintf(buf, 32, "%lld %s", (long long)(seconds / units[u].length), units[u].name);
     return buf;
+}
+
+void
+show_date(uint64_t seconds, char *buf, size_t size)
+{
+    const time_t     when = (time_t)seconds;
+    const struct tm *local = seconds != 0 ? localtime(&when) : NULL;
+
+    if (local == NULL || strftime(buf, size, "%Y-%m-%d %H:%M:%S", local) == 0)
+        snprintf(buf, size, "?");
 }
 
 /* ---- lists ---- */

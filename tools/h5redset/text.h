@@ -37,6 +37,9 @@ char *dir_of(const char *path);
 /* "3 h", "2 days". `buf` has at least 32 bytes; returned. */
 const char *show_age(int64_t seconds, char *buf);
 
+/* "2026-11-28 21:40:00", by the clock here, of seconds since 1970; "?" of 0. */
+void show_date(uint64_t seconds, char *buf, size_t size);
+
 /* A list of strings, owned. */
 typedef struct strings {
     size_t n, room;
