@@ -519,6 +519,13 @@ rset_decide(const rset_summary *all, rset_coverage worst, const rset_policy *pol
     return table[i].then;
 }
 
+bool
+rset_changes_generation(const rset_decision *decision, bool forwarded)
+{
+    return decision->verdict == RSET_VERDICT_FORWARD ||
+           (decision->verdict == RSET_VERDICT_REFUSE && forwarded);
+}
+
 rset_action
 rset_act(const rset_decision *decision, const rset_report *report)
 {

@@ -257,6 +257,10 @@ typedef struct rset_decision {
 
 rset_decision rset_decide(const rset_summary *all, rset_coverage worst, const rset_policy *policy);
 
+/* Does another generation come to count by this decision: what is prepared, or, where that has come to count (`forwarded`) and cannot be had,
+ * what was published before it? Then it has to be decided again, with that. Pure. */
+bool rset_changes_generation(const rset_decision *decision, bool forwarded);
+
 /* The condition UNASKED of the table: what comes first is that readers find out which files they open, unless files are to be
  * searched for. Pure. */
 bool rset_has_to_ask(const rset_summary *all, const rset_policy *policy);

@@ -184,7 +184,7 @@ go_back(rset_recovery *r, bool *again_out)
     const rset_verdict verdict = r->decision.verdict;
 
     *again_out = true;
-    if (verdict == RSET_VERDICT_FORWARD || (verdict == RSET_VERDICT_REFUSE && r->forwarded))
+    if (rset_changes_generation(&r->decision, r->forwarded))
         rset_recovery_change_generation(r, !r->forwarded);
     else if (r->args->dry_run)
         *again_out = false;

@@ -58,10 +58,9 @@ typedef struct member {
     int              set;   /* whose member it is: f->sets[set] of its family */
     const rset_info *known; /* what is recorded of it; NULL: nothing that can be reached */
     const sighting  *seen;  /* its files, where they were found; NULL: nowhere */
-    char         *
-        belongs; /* where it belongs since the others were renamed: a path; NULL: where it is recorded; owned */
-    bool        own;   /* `seen` has its redundancy file, of the generation that counts */
-    bool        asked; /* the user named it, or a directory above it */
+    char *belongs; /* its path since the others were renamed; NULL: where it is recorded; owned */
+    bool  own;     /* `seen` has its redundancy file, of the generation that counts */
+    bool  asked;   /* the user named it, or a directory above it */
     rset_report report;
     file_state  state;
 } member;
@@ -87,11 +86,11 @@ typedef struct family {
     cat_set  *sets;  /* nsets, by number */
     int       nsets;
     size_t    room;
-    size_t    first;          /* of its group of sightings: the lowest */
-    bool      asked, forward; /* `forward`: a commit that a job died in is finished */
-    bool      renamed;        /* what protects renamed files gets the names that they have now */
-    bool      partly;         /* not all were renamed, or not in one way */
-    bool      elsewhere;      /* seen from one node alone: what is missing belongs on others */
+    size_t    first; /* of its group of sightings: the lowest */
+    bool      asked;
+    bool      renamed;    /* what protects renamed files gets the names that they have now */
+    bool      partly;     /* not all were renamed, or not in one way */
+    bool      elsewhere;  /* seen from one node alone: what is missing belongs on others */
     uint64_t  superseded; /* it cannot be had, and that newer generation has files of it; 0: none */
     rset_census   census;
     rset_standing standing;
@@ -102,13 +101,12 @@ typedef struct family {
 } family;
 
 typedef struct catalog {
-    sightings *sightings; /* borrowed */
-    bool       undelete;  /* what was deleted is wanted back: it is lost */
-    bool       of_many;   /* these are the files of one owner, of several */
-    const char
-        *alone_on; /* the host of the one process that looks, borrowed; NULL: there are several */
-    const size_t *group_of; /* of each sighting: which ones name a generation in common */
-    int          *taken;    /* of each sighting: the family that has it, plus 1 */
+    sightings    *sightings; /* borrowed */
+    bool          undelete;  /* what was deleted is wanted back: it is lost */
+    bool          of_many;   /* these are the files of one owner, of several */
+    const char   *alone_on;  /* the host of the one process that looks; NULL: there are several */
+    const size_t *group_of;  /* of each sighting: which ones name a generation in common */
+    int          *taken;     /* of each sighting: the family that has it, plus 1 */
     size_t        nfamilies, nstrays, n;
     family       *families; /* one of which only outdated copies were seen has no sets */
     family       *

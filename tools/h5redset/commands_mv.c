@@ -66,18 +66,6 @@ new_path(const options *o, const member *m)
 
 /* ---- one rank, in a thread of its own ---- */
 
-/* Its new name. `to` has the files of that name as they are now. */
-static rset_status
-open_new(const char *path, files *to, rset_err *err)
-{
-    char             *dir = dir_of(path);
-    const files_place at = {.dir = dir, .name = rset_path_base(path)};
-    rset_status       st = files_open(&at, to, err);
-
-    free(dir);
-    return st;
-}
-
 static rset_status
 check_old(const files *from, rset_err *err)
 {
@@ -107,7 +95,7 @@ rename_hosted(rset_comm *world, void *arg)
     if (st == RSET_OK)
         st = files_hold(&from, hold_to_rebuild(&from), p->j, &at->err);
     if (st == RSET_OK)
-        st = open_new(path, &to, &at->err);
+        st = files_open_path(path, (files_place){0}, &to, &at->err);
     if (st == RSET_OK)
         st = files_hold(&to, HOLD_FROM_WRITERS, p->j, &at->err);
     local = (rset_local){.dir = to.dir,

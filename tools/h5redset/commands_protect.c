@@ -64,7 +64,6 @@ static void
 protect_one(rset_comm *world, const options *o, const job *j, one *at)
 {
     files        f = {0};
-    char        *dir = dir_of(at->path);
     protect_wish wish = {.all = true,
                          .sets = {.scheme = o->scheme,
                                   .parity = o->parity,
@@ -74,16 +73,13 @@ protect_one(rset_comm *world, const options *o, const job *j, one *at)
     rset_status  st;
 
     at->err = RSET_ERR_NONE;
-    st = files_open(
-        &(files_place){.dir = dir, .name = rset_path_base(at->path), .within = &o->paths}, &f,
-        &at->err);
+    st = files_open_path(at->path, (files_place){.within = &o->paths}, &f, &at->err);
     if (st == RSET_OK)
         st = files_hold(&f, HOLD_FROM_WRITERS, j, &at->err);
     if (st == RSET_OK)
         st = check_whole(&f, &at->err);
     at->st = protect_parallel(world, &wish, &f, st, at->note, &at->err);
     files_close(&f);
-    free(dir);
 }
 
 static void
@@ -110,25 +106,27 @@ tell(const job *j, const one *at, bool first)
                                     : exits_of(at->st);
 }
 
-/* One process, one thread for each file. */
+/* One process has a thread for each file; of several each has its own file. */
 static int
-protect_serial(const job *j, const options *o)
+protect_all(const job *j, const options *o)
 {
-    many     m = {.o = o, .j = j, .files = must_alloc(o->paths.n * sizeof *m.files)};
-    rset_err err = RSET_ERR_NONE;
-    int      worst = 0;
+    many        m = {.o = o, .j = j, .files = must_alloc(o->paths.n * sizeof *m.files)};
+    rset_err    err = RSET_ERR_NONE;
+    rset_status st = RSET_OK;
+    int         worst = 0;
 
     for (size_t i = 0; i < o->paths.n; i++)
         m.files[i].path = o->paths.at[i];
-    if (rset_local_run((int)o->paths.n, o->timeout, protect_thread, &m, &err) != RSET_OK) {
+    if (j->size > 1)
+        protect_one(j->comm, o, j, &m.files[0]);
+    else
+        st = rset_local_run((int)o->paths.n, o->timeout, protect_thread, &m, &err);
+    for (size_t i = 0; st == RSET_OK && i < o->paths.n; i++)
+        worst = exits_worse(worst, tell(j, &m.files[i], j->rank == 0 && i == 0));
+    if (st != RSET_OK)
         print_error("not protected: %s", err.text);
-        worst = EXITS_ERROR;
-    } else {
-        for (size_t i = 0; i < o->paths.n; i++)
-            worst = exits_worse(worst, tell(j, &m.files[i], i == 0));
-    }
     free(m.files);
-    return worst;
+    return st == RSET_OK ? worst : EXITS_ERROR;
 }
 
 /* `text` with %r replaced. */
@@ -230,27 +228,9 @@ protect_owner(job *j, const strings *own, uint64_t *owner_out, rset_err *err)
     return st;
 }
 
-/* Is what protects the named files now, and will go, needed by others that were protected with them? Then that was told. */
-static bool
-is_needed(const job *j, const options *o, const picture *p)
-{
-    return !o->force && needed_tell(&p->newest, j->rank == 0);
-}
-
-/* Of several processes each its file. */
-static int
-protect_own(const job *j, const options *o)
-{
-    one mine = {.path = o->paths.at[0]};
-
-    protect_one(j->comm, o, j, &mine);
-    return tell(j, &mine, j->rank == 0);
-}
-
+/* Nothing is done where what protects the files now, and will go, is needed by others that were protected with them: that was told. */
 int
 command_protect(job *j, const options *o, const picture *p)
 {
-    if (is_needed(j, o, p))
-        return EXITS_ERROR;
-    return j->size == 1 ? protect_serial(j, o) : protect_own(j, o);
+    return !o->force && needed_tell(&p->newest, j->rank == 0) ? EXITS_ERROR : protect_all(j, o);
 }

@@ -17,34 +17,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A file that is to come back. */
-typedef struct target {
-    files_place      at;
-    rset_serial_args wish;
-} target;
-
-/* The directory goes again when nothing comes into it. */
+/* Brings back the files of one rank. A directory that was made goes again when nothing comes into it. */
 static rset_status
-rebuild_into(const target *lost, const strings *search, const job *j, rset_outcome *out,
-             rset_err *err)
+rebuild_into(files_place at, const rset_serial_args *wish, const strings *search, const job *j,
+             rset_outcome *out, rset_err *err)
 {
-    const bool  dry = lost->wish.dry_run;
+    const bool  dry = wish->dry_run;
     files       f = {0};
     char       *made = NULL;
-    rset_status st = files_may_be(&lost->at, err);
+    rset_status st = files_may_be(&at, err);
 
+    at.may_lack = dry && at.known != NULL;
+    at.make = !dry && at.known != NULL;
     if (st == RSET_OK && !dry)
-        st = rset_dir_make(lost->at.dir, &made, err);
+        st = rset_dir_make(at.dir, &made, err);
     if (st == RSET_OK)
-        st = files_open(&lost->at, &f, err);
+        st = files_open(&at, &f, err);
     if (st == RSET_OK && !dry)
         st = files_hold(&f, hold_to_rebuild(&f), j, err);
     if (st == RSET_OK)
-        st = alone_rebuild(&f, &lost->wish, search, out, err);
+        st = alone_rebuild(&f, wish, search, out, err);
     files_close(&f);
     progress_wipe();
     if (st != RSET_OK && made != NULL)
-        rset_dir_unmake(lost->at.dir, made);
+        rset_dir_unmake(at.dir, made);
     free(made);
     return st;
 }
@@ -92,12 +88,12 @@ exit_status_after(const rset_decision *d)
 
 /* Nothing is said of files that all ranks together take for whole, and are. */
 static int
-conclude(const job *j, const target *lost, const member *m, rset_status st, const rset_outcome *out,
+conclude(const job *j, const member *m, bool dry, rset_status st, const rset_outcome *out,
          const rset_err *err)
 {
     const member now = member_after(m, out);
     const char  *path = member_path(m);
-    char        *what = action_text(&out->decided, &now, lost->wish.dry_run);
+    char        *what = action_text(&out->decided, &now, dry);
     const bool   quiet = st == RSET_OK && what == NULL && m->state == STATE_HEALTHY;
     int status = quiet ? EXITS_WELL : tell(j, path, st, out->aside == 0 ? what : NULL, out, err);
 
@@ -111,31 +107,28 @@ conclude(const job *j, const target *lost, const member *m, rset_status st, cons
 static int
 rebuild_member(const job *j, const member *m, const options *o, const strings *search)
 {
-    rset_err     err = RSET_ERR_NONE;
-    rset_outcome out = {0};
-    const char  *path = member_path(m);
-    char        *dir = dir_of(path);
-    target       lost = {.at = {.dir = dir,
-                                .prefix = m->own ? m->seen->prefix : NULL,
-                                .name = rset_path_base(path),
-                                .path = recorded_path(m->known),
-                                .known = m->known,
-                                .within = &o->paths},
-                         .wish = {.rank = m->rank,
-                                  .outdated = m->state == STATE_OUTDATED,
-                                  .undelete = true}}; /* it has been decided that it comes */
-    rset_status  st;
-    int          status;
+    rset_err          err = RSET_ERR_NONE;
+    rset_outcome      out = {0};
+    const char       *path = member_path(m);
+    char             *dir = dir_of(path);
+    const files_place at = {.dir = dir,
+                            .prefix = m->own ? m->seen->prefix : NULL,
+                            .name = rset_path_base(path),
+                            .path = recorded_path(m->known),
+                            .known = m->known,
+                            .within = &o->paths};
+    rset_serial_args  wish = {.rank = m->rank,
+                              .outdated = m->state == STATE_OUTDATED,
+                              .dry_run = o->dry_run || m->state == STATE_HEALTHY,
+                              .undelete = true}; /* it has been decided that it comes */
+    rset_status       st = rebuild_into(at, &wish, search, j, &out, &err);
+    int               status;
 
-    lost.wish.dry_run = lost.at.may_lack = o->dry_run || m->state == STATE_HEALTHY;
-    lost.at.make = !lost.wish.dry_run;
-    st = rebuild_into(&lost, search, j, &out, &err);
-    if (lost.wish.dry_run && !o->dry_run && out.decided.verdict == RSET_VERDICT_RESTORE) {
-        lost.wish.dry_run = lost.at.may_lack = false;
-        lost.at.make = true;
-        st = rebuild_into(&lost, search, j, &out, &err);
+    if (wish.dry_run && !o->dry_run && out.decided.verdict == RSET_VERDICT_RESTORE) {
+        wish.dry_run = false;
+        st = rebuild_into(at, &wish, search, j, &out, &err);
     }
-    status = conclude(j, &lost, m, st, &out, &err);
+    status = conclude(j, m, wish.dry_run, st, &out, &err);
     free(dir);
     return status;
 }
@@ -144,14 +137,14 @@ rebuild_member(const job *j, const member *m, const options *o, const strings *s
 static int
 rebuild_named(const job *j, const char *path, const options *o, const strings *search)
 {
-    rset_err     err = RSET_ERR_NONE;
-    rset_outcome out = {0};
-    char        *dir = dir_of(path);
-    const target lost = {
-        .at = {.dir = dir, .name = rset_path_base(path), .path = path, .within = &o->paths},
-        .wish = {.rank = o->rank, .undelete = o->deleted}};
-    rset_status st;
-    int         status;
+    rset_err          err = RSET_ERR_NONE;
+    rset_outcome      out = {0};
+    char             *dir = dir_of(path);
+    const files_place at = {
+        .dir = dir, .name = rset_path_base(path), .path = path, .within = &o->paths};
+    const rset_serial_args wish = {.rank = o->rank, .undelete = o->deleted};
+    rset_status            st;
+    int                    status;
 
     if (o->dry_run) {
         print_line(stdout, "%s: not recorded under this path; would be looked for by its name",
@@ -159,7 +152,7 @@ rebuild_named(const job *j, const char *path, const options *o, const strings *s
         free(dir);
         return 0;
     }
-    st = rebuild_into(&lost, search, j, &out, &err);
+    st = rebuild_into(at, &wish, search, j, &out, &err);
     if (out.reason == RSET_REASON_DELETED) {
         print_line(stdout, "%s: deleted, and left alone; --deleted brings it back", path);
         status = 0;

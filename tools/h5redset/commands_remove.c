@@ -105,21 +105,16 @@ look_for_member(const removal *r, const member *m, rset_err *err)
 {
     const rset_info *known = m->known;
     const char      *path = known != NULL ? recorded_path(known) : "";
-    char            *dir;
     files            f = {0};
     rset_status      st;
 
     if (m->seen != NULL || path[0] != '/' || known->host == NULL ||
         strcmp(known->host, r->j->host) != 0)
         return RSET_OK;
-    dir = dir_of(path);
-    st = files_open(
-        &(files_place){.dir = dir, .name = rset_path_base(path), .path = path, .known = known}, &f,
-        err);
+    st = files_open_path(path, (files_place){.path = path, .known = known}, &f, err);
     if (st == RSET_OK && !rset_evidence_gone(&f.local, &f.evidence))
         st = say_written(path, err);
     files_close(&f);
-    free(dir);
     return st == RSET_ABSENT ? RSET_OK : st;
 }
 

@@ -29,8 +29,10 @@ common_length(const char *a, size_t na, const char *b, size_t nb)
     return last;
 }
 
-char *
-far_dir(const char *dir, const char *first, const char *path)
+/* Where a data file is that is recorded under `path`, where the first of them, recorded under `first`, is in the directory `dir`
+ * now: they have not moved apart. A new string, absolute; NULL: nowhere that could be told. */
+static char *
+dir_of_far(const char *dir, const char *first, const char *path)
 {
     const size_t na = dir_length(first), nb = dir_length(path);
     const size_t common = common_length(first, na, path, nb);
@@ -47,18 +49,21 @@ far_dir(const char *dir, const char *first, const char *path)
     return out;
 }
 
-/* That, or the nearest above it that is there, without symbolic links; NULL: not even that can be looked at. */
-static char *
-real_path(const char *path)
+/* That directory, or the nearest above it that is there; *is_out: it is that. NULL: what is there cannot be opened. */
+static rset_dir *
+open_nearest(const char *path, bool *is_out)
 {
-    char *at = must_copy(path), *real = realpath(at, NULL), *slash;
+    char       *at = must_copy(path), *slash;
+    rset_dir   *dir = NULL;
+    rset_status st = rset_dir_open(at, false, &dir, NULL);
 
-    while (real == NULL && (slash = strrchr(at, '/')) != NULL && slash != at) {
+    *is_out = st == RSET_OK;
+    while (st == RSET_ABSENT && (slash = strrchr(at, '/')) != NULL && slash != at) {
         *slash = '\0';
-        real = realpath(at, NULL);
+        st = rset_dir_open(at, false, &dir, NULL);
     }
     free(at);
-    return real;
+    return dir;
 }
 
 /* A path that was named and is no directory: a file, which may be lost. */
@@ -68,58 +73,6 @@ is_file(const char *path)
     struct stat sb;
 
     return stat(path, &sb) != 0 || !S_ISDIR(sb.st_mode);
-}
-
-/* The directory of a file that was named, and not one below it, which may be made later. */
-static bool
-is_dir_of_one(const strings *paths, const char *dir)
-{
-    char *real = realpath(dir, NULL);
-    bool  is = false;
-
-    for (size_t i = 0; i < paths->n && real != NULL && !is; i++)
-        if (is_file(paths->at[i])) {
-            char *named = dir_of(paths->at[i]), *there = realpath(named, NULL);
-
-            is = there != NULL && strcmp(there, real) == 0;
-            free(there);
-            free(named);
-        }
-    free(real);
-    return is;
-}
-
-bool
-far_is_within(const strings *paths, const char *dir)
-{
-    char   *real = real_path(dir);
-    strings roots = {0};
-    bool    is;
-
-    for (size_t i = 0; i < paths->n; i++) {
-        char *root = realpath(paths->at[i], NULL);
-
-        if (root != NULL)
-            strings_add(&roots, root);
-        else
-            strings_add(&roots, paths->at[i]);
-        free(root);
-    }
-    is = (real != NULL && path_is_within(&roots, real)) || is_dir_of_one(paths, dir);
-    strings_free(&roots);
-    free(real);
-    return is;
-}
-
-/* ---- opening ---- */
-
-static rset_status
-say_outside(const files_place *at, const char *path, rset_err *err)
-{
-    return rset_fail(err, RSET_USAGE,
-                     "%s: belongs to %s/%s, and is not below a path that was named; name its "
-                     "directory too",
-                     path, at->dir, at->name);
 }
 
 /* The directory of a file that was named. */
@@ -136,21 +89,49 @@ is_dir_of(const char *path, const rset_dir *dir)
     return is;
 }
 
-bool
-far_is_below(const strings *paths, const rset_dir *dir)
+/* Below one of these; or, with `itself`, the directory of a file. */
+static bool
+is_below(const strings *paths, const rset_dir *dir, bool itself)
 {
     for (size_t i = 0; i < paths->n; i++)
         if (rset_dir_is_below(dir, paths->at[i]) ||
-            (is_file(paths->at[i]) && is_dir_of(paths->at[i], dir)))
+            (itself && is_file(paths->at[i]) && is_dir_of(paths->at[i], dir)))
             return true;
     return false;
+}
+
+bool
+far_is_below(const strings *paths, const rset_dir *dir)
+{
+    return is_below(paths, dir, true);
+}
+
+/* One that is to be made below the directory of a file that was named is not meant with that. */
+bool
+far_is_within(const strings *paths, const char *dir)
+{
+    bool       there = false;
+    rset_dir  *nearest = open_nearest(dir, &there);
+    const bool is = nearest != NULL && is_below(paths, nearest, there);
+
+    rset_dir_close(nearest);
+    return is;
+}
+
+static rset_status
+say_outside(const files_place *at, const char *path, rset_err *err)
+{
+    return rset_fail(err, RSET_USAGE,
+                     "%s: belongs to %s/%s, and is not below a path that was named; name its "
+                     "directory too",
+                     path, at->dir, at->name);
 }
 
 /* Where it is counts, once it is open: what its path leads to may have changed since. */
 static rset_status
 open_one(const files_place *at, files *f, int i, rset_err *err)
 {
-    char       *dir = far_dir(at->dir, f->paths[0], f->paths[i]);
+    char       *dir = dir_of_far(at->dir, f->paths[0], f->paths[i]);
     rset_err    own = RSET_ERR_NONE;
     rset_status st = RSET_OK;
 

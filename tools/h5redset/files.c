@@ -105,6 +105,19 @@ files_open(const files_place *at, files *out, rset_err *err)
 }
 
 rset_status
+files_open_path(const char *path, files_place at, files *out, rset_err *err)
+{
+    char       *dir = dir_of(path);
+    rset_status st;
+
+    at.dir = dir;
+    at.name = rset_path_base(path);
+    st = files_open(&at, out, err);
+    free(dir);
+    return st;
+}
+
+rset_status
 files_open_seen(const sighting *s, files *out, rset_err *err)
 {
     const files_place at = place_of(s);

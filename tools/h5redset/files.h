@@ -9,13 +9,12 @@
 #include "text.h"
 
 typedef struct files {
-    rset_dir *dir;
-    char     *prefix;
-    int       n;
-    char    **names, **paths; /* as the engine wants them: in their directories; as recorded */
-    rset_dir **
-        dirs; /* of each; those of others than `dir` are owned, NULL: missing. NULL: all in `dir` */
-    rset_local    local;
+    rset_dir  *dir;
+    char      *prefix;
+    int        n;
+    char     **names, **paths; /* as the engine wants them: in their directories; as recorded */
+    rset_dir **dirs; /* of each, NULL: missing; others than `dir` are owned. NULL: all in `dir` */
+    rset_local local;
     rset_evidence evidence;
     rset_file   **held; /* see hold.c; n_held of them */
     int           n_held;
@@ -38,10 +37,6 @@ typedef struct files_place {
 files_place place_of(const sighting *s); /* borrows its strings */
 
 /* ---- far.c ---- */
-
-/* Where a data file is that is recorded under `path`, where the first of them, recorded under `first`, is in the directory `dir`
- * now: they have not moved apart. A new string, absolute; NULL: nowhere that could be told. Pure. */
-char *far_dir(const char *dir, const char *first, const char *path);
 
 /* Is a directory one of these paths, or below one, or the one of a file that they name, when links are followed? Also of one that is
  * to be made below one, as far as there is something above it. And of one that is open. */
@@ -74,6 +69,9 @@ void hold_end(files *f);
 /* Opens the directory and surveys what it has of the data file. *out holds nothing before, nor after a failure, and
  * nothing of `at`. Local. */
 rset_status files_open(const files_place *at, files *out, rset_err *err);
+
+/* The same of the data file with this path; `at`: all else. */
+rset_status files_open_path(const char *path, files_place at, files *out, rset_err *err);
 void        files_close(files *f);
 
 /* Where they were seen; or where an older generation was, or what was put aside, the files themselves. `within`: as of a files_place. */

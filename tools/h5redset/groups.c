@@ -114,8 +114,6 @@ groups_find(const sightings *list)
 
 static const char digits[] = "0123456789";
 
-/* ---- names ---- */
-
 /* Where the suffix begins whose digits say what the file is, not which: as for the kinds of files of a rendezvous. */
 static const char *
 suffix_of(const char *name)
@@ -136,7 +134,9 @@ text_length(const char *at, const char *suffix)
     return n;
 }
 
-char *
+/* `name` as it would be had it been changed as `old` was into `new`, which have the same numbers; the digits of a suffix like
+ * ".h5" are none. NULL: it was changed in another way, or `name` differs from `old` in more than its numbers. A new string. */
+static char *
 renamed_like(const char *old, const char *new, const char *name)
 {
     const char *ends[] = {suffix_of(old), suffix_of(new), suffix_of(name)};

@@ -125,11 +125,7 @@ rset_status
 hosted_open(const hosting *p, int r, files *f, rset_err *err)
 {
     const member     *m = p->hosted[r].member;
-    const char       *path = member_path(m);
-    char             *dir = dir_of(path);
     const files_place at = {
-        .dir = dir,
-        .name = rset_path_base(path),
         .prefix = m->own && (p->dry || !m->seen->renamed) ? m->seen->prefix : NULL,
         .path = m->known != NULL && !p->f->renamed ? recorded_path(m->known) : NULL,
         .known = m->known,
@@ -137,12 +133,9 @@ hosted_open(const hosting *p, int r, files *f, rset_err *err)
         .make = p->o->command == COMMAND_REBUILD && !p->dry,
         .may_lack = p->dry,
         .within = &p->o->paths};
-    rset_status st = hosted_may_make(m, err);
+    const rset_status st = hosted_may_make(m, err);
 
-    if (st == RSET_OK)
-        st = files_open(&at, f, err);
-    free(dir);
-    return st;
+    return st == RSET_OK ? files_open_path(member_path(m), at, f, err) : st;
 }
 
 static void

@@ -228,22 +228,20 @@ reach_verdict(catalog *c, family *f)
 void
 judge_family(catalog *c, family *f)
 {
+    bool again = true, forward = false;
+
     f->policy.undelete = c->undelete;
-    reach_verdict(c, f);
-    if (f->decision.verdict == RSET_VERDICT_ADOPT) { /* and then all look again */
-        f->renamed = true;
+    while (again) {
         reach_verdict(c, f);
+        again = rset_changes_generation(&f->decision, forward);
+        forward = again && !forward;
+        if (again)
+            family_choose(f, !forward);
+        if (forward)
+            rset_stand_forward(&f->standing, &f->policy);
+        if (f->decision.verdict == RSET_VERDICT_ADOPT) /* and then all look again */
+            again = f->renamed = true;
     }
-    if (f->decision.verdict != RSET_VERDICT_FORWARD)
-        return;
-    f->forward = true;
-    rset_stand_forward(&f->standing, &f->policy);
-    reach_verdict(c, f);
-    if (f->decision.verdict != RSET_VERDICT_REFUSE)
-        return;
-    f->forward = false; /* it cannot be had: what was published before counts */
-    family_choose(f, true);
-    reach_verdict(c, f);
 }
 
 void

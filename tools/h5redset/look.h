@@ -9,12 +9,11 @@
 
 /* Where to look. */
 typedef struct places {
-    strings     paths;  /* files and directories that the user named */
-    strings     search; /* directories to look for pieces in besides */
-    const char *host;   /* of this process */
-    bool        older;  /* at older generations, too, and how much space each takes */
-    bool
-        changes; /* something is to be done to what was asked for: what only a link leads to is not meant */
+    strings     paths;   /* files and directories that the user named */
+    strings     search;  /* directories to look for pieces in besides */
+    const char *host;    /* of this process */
+    bool        older;   /* at older generations, too, and how much space each takes */
+    bool        changes; /* what was asked for is: what only a link leads to is not meant */
 } places;
 
 /* Looks at everything named, at directories below it, and at directories that redundancy files found there

@@ -167,17 +167,18 @@ act_for(job *j, const options *o, const picture *everyone, uint64_t owner)
 static int
 act_for_all(job *j, const options *o, const picture *p)
 {
-    owners all = picture_owners(p);
-    int    worst = -1;
+    const uint64_t first = picture_owner(p, 0);
+    uint64_t       last = first != OWNER_NONE ? first : owner_self();
+    int            worst = -1;
 
-    for (size_t i = 0; all.n > 1 && i < all.n; i++)
-        worst = exits_worse(worst, act_for(j, o, p, all.at[i]));
+    if (first != OWNER_NONE && picture_owner(p, first + 1) != OWNER_NONE)
+        for (uint64_t one = first; one != OWNER_NONE; one = picture_owner(p, one + 1)) {
+            worst = exits_worse(worst, act_for(j, o, p, one));
+            last = one;
+        }
     if (worst >= 0 && o->command == COMMAND_REBUILD)
         worst = exits_worse(worst, rebuild_unknown(j, o, &p->newest));
-    if (worst < 0)
-        worst = act_as(j, o, all.n > 0 ? all.at[all.n - 1] : owner_self(), p);
-    free(all.at);
-    return worst;
+    return worst >= 0 ? worst : act_as(j, o, last, p);
 }
 
 /* ---- all of it ---- */

@@ -5,10 +5,10 @@
 #include "catalog.h"
 
 typedef struct map {
-    strings
-        columns; /* nodes, then "was on" each node that lost files were on; where all is on one host,
-                        directories; last what was found nowhere, and where it was is not recorded */
-    bool hosts;  /* they are nodes */
+    /* Nodes, then "was on" each node that lost files were on; where all is on one host, directories; last what was found nowhere, and where
+     * it was is not recorded. */
+    strings columns;
+    bool    hosts; /* they are nodes */
 } map;
 
 /* Columns for everything that was asked for. */

@@ -99,6 +99,19 @@ protect_parallel(rset_comm *world, const protect_wish *wish, const files *f, rse
     return st;
 }
 
+/* ---- ranks that are hosted ---- */
+
+/* That rank's files as they were protected before. */
+static protect_wish
+wish_of_rank(const hosting *p, int rank)
+{
+    return (protect_wish){.sets = {.scheme = p->f->desc.scheme,
+                                   .parity = p->f->desc.parity,
+                                   .set_size = p->f->desc.members,
+                                   .group = p->j->host,
+                                   .order = rank}};
+}
+
 rset_status
 name_parallel(rset_comm *world, const hosting *p, const naming *n, rset_err *err)
 {
@@ -125,18 +138,6 @@ name_parallel(rset_comm *world, const hosting *p, const naming *n, rset_err *err
                      : rset_protect_renamed(&args, &n->from->local, err);
     rset_layout_free(&layout);
     return st;
-}
-
-/* ---- ranks that are hosted ---- */
-
-protect_wish
-wish_of_rank(const hosting *p, int rank)
-{
-    return (protect_wish){.sets = {.scheme = p->f->desc.scheme,
-                                   .parity = p->f->desc.parity,
-                                   .set_size = p->f->desc.members,
-                                   .group = p->j->host,
-                                   .order = rank}};
 }
 
 rset_status

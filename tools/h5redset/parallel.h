@@ -48,9 +48,6 @@ typedef struct naming {
  * All of protect_parallel else. */
 rset_status name_parallel(rset_comm *world, const hosting *p, const naming *n, rset_err *err);
 
-/* That rank's files as they were protected before. */
-protect_wish wish_of_rank(const hosting *p, int rank);
-
 /* Brings back what is lost or damaged of this rank's files, before something is done to them that needs them whole; what came of it is
  * in p->hosted. `before`: its outcome so far, with the message there. `not_done`: how the refusal of what nobody can verify
  * ends. Collective over `world`. */

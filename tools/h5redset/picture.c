@@ -18,40 +18,19 @@ picture_of(const picture *from, uint64_t owner)
                      .replaced = sightings_of(&from->replaced, owner)};
 }
 
-static void
-add_owners(const sightings *list, owners *out)
+uint64_t
+picture_owner(const picture *p, uint64_t from)
 {
-    for (size_t i = 0; i < list->n; i++) {
-        size_t k = 0;
+    const sightings *const all[] = {&p->seen, &p->seen_older, &p->replaced};
+    uint64_t               lowest = OWNER_NONE;
 
-        while (k < out->n && out->at[k] != list->at[i].owner)
-            k++;
-        if (k == out->n) {
-            out->at = must_have_room(out->at, out->n, &out->room, sizeof *out->at);
-            out->at[out->n++] = list->at[i].owner;
+    for (size_t l = 0; l < sizeof all / sizeof *all; l++)
+        for (size_t i = 0; i < all[l]->n; i++) {
+            const uint64_t owner = all[l]->at[i].owner;
+
+            lowest = owner >= from && owner < lowest ? owner : lowest;
         }
-    }
-}
-
-static int
-ascending(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-
-    return (*x > *y) - (*x < *y);
-}
-
-owners
-picture_owners(const picture *p)
-{
-    owners out = {0};
-
-    add_owners(&p->seen, &out);
-    add_owners(&p->seen_older, &out);
-    add_owners(&p->replaced, &out);
-    if (out.n > 1)
-        qsort(out.at, out.n, sizeof *out.at, ascending);
-    return out;
+    return lowest;
 }
 
 static bool

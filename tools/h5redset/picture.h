@@ -24,12 +24,9 @@ void   picture_forget(picture *p); /* that, and not what was seen */
 /* What was seen of one owner's, of all that `from` has: borrowed. What follows is not made. */
 picture picture_of(const picture *from, uint64_t owner);
 
-/* Whose files were seen, in order: `at` is freed with free(). */
-typedef struct owners {
-    size_t    n, room;
-    uint64_t *at;
-} owners;
-owners picture_owners(const picture *p);
+/* Whose files were seen: the lowest of these owners that is at least `from`; OWNER_NONE: no more. */
+#define OWNER_NONE UINT64_MAX
+uint64_t picture_owner(const picture *p, uint64_t from);
 
 /* Is anything of what was asked for protected, or are there signs that it was? */
 bool picture_has_any(const picture *p);

@@ -45,8 +45,9 @@ removable_has(const removable *r, const sighting *s)
 
 /* ---- may they go? ---- */
 
-bool
-removable_reaches(const removable *r, const char *host)
+/* Does a process run on that node? NULL: nobody knows which node it is. */
+static bool
+reaches(const removable *r, const char *host)
 {
     for (int i = 0; host != NULL && i < r->j->size; i++)
         if (strcmp(r->j->hosts[i], host) == 0)
@@ -65,7 +66,7 @@ count_out_of_sight(const removable *r, bool lone)
         const bool is_lone = r->f->sets[m->set].desc.scheme == &rset_scheme_single;
 
         n += m->seen == NULL && (lone || !is_lone) &&
-             !removable_reaches(r, m->known != NULL ? m->known->host : NULL);
+             !reaches(r, m->known != NULL ? m->known->host : NULL);
     }
     return n;
 }

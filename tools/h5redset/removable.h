@@ -17,9 +17,6 @@ typedef struct removable {
 /* Do their files, or another copy of one with what protects it, lie there? */
 bool removable_has(const removable *r, const sighting *s);
 
-/* Is that node one of those on which a process runs? NULL: nobody knows of which node. */
-bool removable_reaches(const removable *r, const char *host);
-
 /* May all be removed that was asked for? RSET_USAGE: that is only a part of what was protected together. */
 rset_status removable_whole(const removable *r, rset_err *err);
 

@@ -190,9 +190,8 @@ static rset_status
 remove_one(const options *o, const sighting *s, rset_err *err)
 {
     char       *path = path_before(s);
-    files_place at = {.dir = s->dir, .name = rset_path_base(path), .within = &o->paths};
     files       f = {0};
-    rset_status st = files_open(&at, &f, err);
+    rset_status st = files_open_path(path, (files_place){.within = &o->paths}, &f, err);
 
     if (st == RSET_OK)
         st = rset_changed_remove(f.dir, s->name, err);

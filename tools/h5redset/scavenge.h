@@ -63,8 +63,7 @@ typedef struct scavenge {
     size_t         n, room;
     item          *items;  /* the same list on all processes */
     rset_dir      *target; /* NULL: it was not begun */
-    char   *
-        stage; /* directory of this process for what is not complete; owned. Not absolute: below SCAVENGE_STAGE */
+    char *stage;     /* of this process, for what is not complete: below SCAVENGE_STAGE; owned */
     int   stage_dir; /* SCAVENGE_STAGE; -1: none */
     int   was;       /* where this process worked before; -1: nowhere else */
     int   lock;      /* -1: none */

@@ -11,15 +11,12 @@ typedef struct sighting {
     /* Sent as it is, up to `host`: */
     uint64_t owner; /* whose files these are (owner.h): those of others are never among them */
     uint64_t device, inode; /* of the directory: seen by two processes it counts once */
-    uint64_t
-        changed; /* when the directory did last, in ns: on storage that nodes share the same for all */
-    uint64_t
-        older; /* the generation that is kept under this name; 0: it is a file of its own name */
+    uint64_t changed;       /* when the directory did, in ns: the same on all nodes that share it */
+    uint64_t older; /* generation that is kept under this name; 0: it is a file of its own name */
     uint64_t size, redundancy_size;
-    uint64_t
-        bytes; /* on disk, with all that lies beside it; counted where older ones are looked at */
-    uint64_t     when;    /* seconds: its redundancy was written */
-    uint64_t     against; /* without it: generation whose record, a neighbour's, `data` is of */
+    uint64_t bytes;       /* on disk, with all beside it; counted where older ones are looked at */
+    uint64_t when;        /* seconds: its redundancy was written */
+    uint64_t against;     /* without it: generation whose record, a neighbour's, `data` is of */
     rset_altered altered; /* who damaged it: `when` is there also where only its time is another */
     int          by;      /* the process that saw it */
     bool         asked;   /* the user named it, or a directory above it */
