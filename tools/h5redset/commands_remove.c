@@ -22,9 +22,6 @@ typedef struct piece {
     files           f;
 } piece;
 
-/* Are they removed, or is it only said that they would be, or is it only tried whether they could be? */
-typedef enum { EXTENT_ALL, EXTENT_SAY, EXTENT_TRY } extent;
-
 typedef struct removal {
     job             *j;
     const options   *o;
@@ -230,88 +227,82 @@ tell(const removal *r, const piece *p)
                    would ? "would be removed" : "was removed");
 }
 
-/* `how`: how far it goes. Collective; the exit status: EXITS_NOTHING where there is nothing of them. */
+/* `tries`: it is only found out whether they could be removed. Collective; the exit status: EXITS_NOTHING where there is nothing of them. */
 static int
-remove_together(job *j, const options *o, const removable *what, extent how)
+remove_together(job *j, const options *o, const removable *what, bool tries)
 {
+    const bool acts = !tries && !o->dry_run;
+
     removal r = {.j = j, .o = o, .what = what};
     int     status, left = 0;
 
     if (take_pieces(&r) == 0)
         return EXITS_NOTHING;
     status = hold_all(&r);
-    if (status == 0 && how == EXTENT_ALL && o->command == COMMAND_RM)
+    if (status == 0 && acts && o->command == COMMAND_RM)
         status = on_all(&r, remove_data);
-    if (status == 0 && how == EXTENT_ALL)
+    if (status == 0 && acts)
         status = on_all(&r, remove_protection);
-    for (size_t i = 0; status == 0 && how != EXTENT_TRY && i < r.n; i++) {
+    for (size_t i = 0; status == 0 && !tries && i < r.n; i++) {
         tell(&r, &r.at[i]);
         left |= settle_replaced(&r, &r.at[i]);
     }
     release(&r);
-    return status == 0 && how != EXTENT_TRY ? job_most(j, left) : status;
+    return status == 0 && !tries ? job_most(j, left) : status;
 }
 
 /* ---- which ---- */
 
-/* Without --force rm removes all that was protected together, or nothing. What is wrong with it is the same on all processes. */
+/* Without --force rm removes all that was protected together, or nothing; and a file of which nobody knows how it was protected is not
+ * removed for what it may be. What is wrong with it is the same on all processes. */
 static rset_status
-check(const options *o, const removable *what, bool deleted, rset_err *err)
+check(const options *o, const removable *what, rset_err *err)
 {
-    if (o->command == COMMAND_GC || (deleted && !family_is_recorded(what->f)))
+    const bool recorded = family_is_recorded(what->f);
+
+    if (o->command == COMMAND_GC || (!recorded && is_deleted(&what->f->decision)))
         return removable_deleted(what, err);
+    if (!recorded)
+        return rset_fail(err, RSET_USAGE,
+                         "%s: nothing that can be reached records how it was protected, and it is "
+                         "left: remove it with rm(1)",
+                         member_path(what->f->sets->members));
     return o->force ? RSET_OK : removable_whole(what, err);
 }
 
 /* Collective; the exit status. */
 static int
-remove_if(job *j, const options *o, const removable *what, bool deleted, extent how)
+remove_if(job *j, const options *o, const removable *what, bool tries)
 {
     rset_err          err = RSET_ERR_NONE;
-    const rset_status st = check(o, what, deleted, &err);
+    const rset_status st = check(o, what, &err);
 
     if (st != RSET_OK && j->rank == 0)
         print_error("%s", err.text);
-    return st == RSET_OK ? remove_together(j, o, what, how) : EXITS_ERROR;
-}
-
-/* A file of which nobody knows how it was protected is not removed for what it may be. */
-static int
-leave_stray(const job *j, const family *f)
-{
-    if (j->rank == 0)
-        print_error("%s: nothing that can be reached records how it was protected, and it is left: "
-                    "remove it with rm(1)",
-                    member_path(f->sets->members));
-    return EXITS_ERROR;
+    return st == RSET_OK ? remove_together(j, o, what, tries) : EXITS_ERROR;
 }
 
 /* Those that were asked for; of gc, that were deleted. Collective; the exit status, -1: there are none. */
 static int
-remove_some(job *j, const options *o, removable *what, const family *some, size_t n, extent how)
+remove_some(job *j, const options *o, removable *what, const family *some, size_t n, bool tries)
 {
     int worst = -1;
 
     for (size_t i = 0; i < n; i++) {
-        const bool deleted = is_deleted(&some[i].decision);
-
         what->f = &some[i];
-        if (!what->f->asked || (!deleted && o->command == COMMAND_GC))
-            continue;
-        worst = exits_worse(worst, deleted || family_is_recorded(what->f)
-                                       ? remove_if(j, o, what, deleted, how)
-                                       : leave_stray(j, what->f));
+        if (what->f->asked && (o->command != COMMAND_GC || is_deleted(&what->f->decision)))
+            worst = exits_worse(worst, remove_if(j, o, what, tries));
     }
     return worst;
 }
 
 static int
-remove_all(job *j, const options *o, removable *what, extent how)
+remove_all(job *j, const options *o, removable *what, bool tries)
 {
     const catalog *c = what->c;
-    const int      status = remove_some(j, o, what, c->families, c->nfamilies, how);
+    const int      status = remove_some(j, o, what, c->families, c->nfamilies, tries);
 
-    return exits_worse(status, remove_some(j, o, what, c->strays, c->nstrays, how));
+    return exits_worse(status, remove_some(j, o, what, c->strays, c->nstrays, tries));
 }
 
 /* Of rm nothing goes where something cannot; of gc what can. */
@@ -319,9 +310,9 @@ static int
 begin(job *j, const options *o, const picture *p)
 {
     removable what = {.j = j, .c = &p->newest, .replaced = &p->replaced};
-    const int status = o->command == COMMAND_RM ? remove_all(j, o, &what, EXTENT_TRY) : 0;
+    const int status = o->command == COMMAND_RM ? remove_all(j, o, &what, true) : 0;
 
-    return status == 0 ? remove_all(j, o, &what, o->dry_run ? EXTENT_SAY : EXTENT_ALL) : status;
+    return status == 0 ? remove_all(j, o, &what, false) : status;
 }
 
 int
@@ -348,8 +339,7 @@ command_unprotect(job *j, const options *o, const picture *p)
 {
     const removable what = {.j = j, .c = &p->newest, .replaced = &p->replaced};
     const bool      needed = !o->force && needed_tell(&p->newest, j->rank == 0);
-    const extent    how = needed ? EXTENT_TRY : o->dry_run ? EXTENT_SAY : EXTENT_ALL;
-    const int       status = remove_together(j, o, &what, how);
+    const int       status = remove_together(j, o, &what, needed);
 
     return needed ? EXITS_ERROR : status;
 }

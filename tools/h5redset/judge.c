@@ -234,11 +234,12 @@ judge_family(catalog *c, family *f)
     while (again) {
         reach_verdict(c, f);
         again = rset_changes_generation(&f->decision, forward);
-        forward = again && !forward;
-        if (again)
+        if (again) {
+            forward = !forward;
             family_choose(f, !forward);
-        if (forward)
-            rset_stand_forward(&f->standing, &f->policy);
+            if (forward)
+                rset_stand_forward(&f->standing, &f->policy);
+        }
         if (f->decision.verdict == RSET_VERDICT_ADOPT) /* and then all look again */
             again = f->renamed = true;
     }

@@ -45,24 +45,24 @@ describe_family(const family *f)
 static char *
 describe_ranges(const char *what, const rset_ranges *bad)
 {
-    char *text = must_print("%s at", what);
+    char  *text = NULL;
+    size_t len = 0;
+    FILE  *to = open_memstream(&text, &len);
 
+    if (to == NULL)
+        no_memory();
+    fprintf(to, "%s at", what);
     for (size_t i = 0; i < bad->n && i < SHOWN_RANGES; i++) {
         const rset_range *r = &bad->at[i];
         char              size[32];
-        char             *more =
-            must_print("%s%s %" PRIu64 " (%s)", text, i > 0 ? "," : "", r->from,
-                       r->to == UINT64_MAX ? "to the end" : rset_amount_say(r->to - r->from, size));
 
-        free(text);
-        text = more;
+        fprintf(to, "%s %" PRIu64 " (%s)", i > 0 ? "," : "", r->from,
+                r->to == UINT64_MAX ? "to the end" : rset_amount_say(r->to - r->from, size));
     }
-    if (bad->n > SHOWN_RANGES) {
-        char *more = must_print("%s and %zu more", text, bad->n - SHOWN_RANGES);
-
-        free(text);
-        text = more;
-    }
+    if (bad->n > SHOWN_RANGES)
+        fprintf(to, " and %zu more", bad->n - SHOWN_RANGES);
+    if (fclose(to) != 0)
+        no_memory();
     return text;
 }
 

@@ -105,19 +105,13 @@ path_of_piece(const scavenge *s, const sighting *seen)
     return must_print("pieces/%zu", (size_t)(seen - s->c->sightings->at));
 }
 
-/* Pieces of a commit that was decided count only when it is finished: that is done in the copy. */
-static bool
-is_half_committed(const member *m)
-{
-    return m->state == STATE_COMMITTING;
-}
-
-/* Is a copy of this piece what a rebuild by that process uses? The data of a renamed file is looked for under the name that is
- * recorded. */
+/* Is a copy of this piece what a rebuild by that process uses? Pieces of a commit that was decided count only when it is finished: that is
+ * done in the copy. The data of a renamed file is looked for under the name that is recorded. */
 static bool
 is_copied_for(const member *m, int process)
 {
-    return m->seen != NULL && (m->seen->by != process || is_half_committed(m) || m->seen->renamed);
+    return m->seen != NULL &&
+           (m->seen->by != process || m->state == STATE_COMMITTING || m->seen->renamed);
 }
 
 static bool
@@ -142,37 +136,28 @@ same_content(const scavenge *s, const sighting *seen)
     return NULL;
 }
 
+/* The copy of a piece. The engine finishes what it finds published in it; what it cannot finish is no piece, and whoever needs it says so. */
 static rset_status
-lay_out_piece(const scavenge *s, const member *m, rset_err *err)
+copy_piece(const scavenge *s, const member *m, rset_err *err)
 {
-    char       *path = path_of_piece(s, m->seen);
-    char       *same = is_half_committed(m) ? NULL : same_content(s, m->seen);
-    rset_status st = lay_out(m->seen, same, path, err);
-
-    free(path);
-    free(same);
-    return st;
-}
-
-/* The engine finishes what it finds published. What it cannot finish is no piece; whoever needs it says so. */
-static rset_status
-finish_piece(const scavenge *s, const member *m, rset_err *err)
-{
+    const bool        half = m->state == STATE_COMMITTING;
     char             *path = path_of_piece(s, m->seen);
+    char             *same = half ? NULL : same_content(s, m->seen);
     const files_place at = {
         .dir = path, .name = sighting_old_name(m->seen), .prefix = m->seen->prefix};
     const strings none = {0};
     rset_err      ignored = RSET_ERR_NONE;
     rset_outcome  out;
     files         f = {0};
-    rset_status   st = lay_out_piece(s, m, err);
+    rset_status   st = lay_out(m->seen, same, path, err);
 
-    if (st == RSET_OK && is_half_committed(m) && files_open(&at, &f, &ignored) == RSET_OK) {
+    if (st == RSET_OK && half && files_open(&at, &f, &ignored) == RSET_OK) {
         (void)alone_rebuild(&f, &(rset_serial_args){.rank = m->rank, .undelete = true}, &none, &out,
                             &ignored);
         files_close(&f);
     }
     free(path);
+    free(same);
     return st;
 }
 
@@ -189,7 +174,7 @@ scavenge_gather_pieces(const scavenge *s, rset_err *err)
                 continue;
             st = owner_become(m->seen->owner, err);
             if (st == RSET_OK)
-                st = finish_piece(s, m, err);
+                st = copy_piece(s, m, err);
             owner_return();
         }
     return s->j->comm != NULL ? rset_agree(s->j->comm, st, s->j->host, err) : st;
