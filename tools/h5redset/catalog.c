@@ -8,7 +8,6 @@
 #include "look.h"
 #include "text.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
 #include "exits.h"
 #include "files.h"
 #include "replaced.h"
-#include "report.h"
 #include "wait.h"
 
 #include <stdio.h>

@@ -3,7 +3,6 @@
 #include "exits.h"
 #include "hosted.h"
 #include "parallel.h"
-#include "report.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,11 +3,9 @@
 #include "commands.h"
 #include "exits.h"
 #include "files.h"
-#include "look.h"
 #include "owner.h"
 #include "parallel.h"
 #include "removable.h"
-#include "report.h"
 #include "wait.h"
 
 #include "comm/comm_local.h"

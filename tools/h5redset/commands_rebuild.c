@@ -6,7 +6,6 @@
 #include "files.h"
 #include "hosted.h"
 #include "judge.h"
-#include "look.h"
 #include "owner.h"
 #include "parallel.h"
 #include "progress.h"

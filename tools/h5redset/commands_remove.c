@@ -7,7 +7,6 @@
 #include "judge.h"
 #include "removable.h"
 #include "replaced.h"
-#include "report.h"
 #include "wait.h"
 
 #include <stdio.h>

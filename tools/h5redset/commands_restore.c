@@ -4,12 +4,10 @@
 #include "exits.h"
 #include "hosted.h"
 #include "parallel.h"
-#include "report.h"
 #include "wait.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* What all ranks of one kind of file are to do. */
 typedef struct restoring {

@@ -23,7 +23,7 @@ static uint64_t
 bytes_of(const item *it, bool rebuilt)
 {
     if (!rebuilt)
-        return it->seen != NULL ? it->seen->size : 0;
+        return it->m->seen != NULL ? it->m->seen->size : 0;
     return scavenge_recorded(it) != NULL
                ? work_for_member(it->set, it->m) + rset_info_length(it->m->known)
                : 0;
@@ -35,7 +35,7 @@ as_owner(scavenge *s, item *it, void (*work)(scavenge *s, item *it))
 {
     rset_err err = RSET_ERR_NONE;
 
-    if (owner_become(it->owner, &err) == RSET_OK)
+    if (owner_become(it->f->owner, &err) == RSET_OK)
         work(s, it);
     else
         item_fail(it, EXITS_ERROR, "%s", err.text);
@@ -46,7 +46,7 @@ as_owner(scavenge *s, item *it, void (*work)(scavenge *s, item *it))
 static void
 rebuild_one(scavenge *s, item *it)
 {
-    strings search = {0}, everywhere = alone_search(s->o, s->c, it->owner);
+    strings search = {0}, everywhere = alone_search(s->o, s->c, it->f->owner);
 
     scavenge_add_pieces(s, it->set, &search);
     for (size_t i = 0; i < everywhere.n; i++)
@@ -141,8 +141,8 @@ tell(const item *it, const char *how)
     const char *name = it->name != NULL ? it->name : "?";
     char        whose[64] = "";
 
-    if (it->rank >= 0)
-        snprintf(whose, sizeof whose, " (rank %d of %d)", it->rank, it->f->desc.ranks);
+    if (it->m->rank >= 0)
+        snprintf(whose, sizeof whose, " (rank %d of %d)", it->m->rank, it->f->desc.ranks);
     if (it->out.how == HOW_NOT)
         print_error("%s%s: %s: %s", name, whose,
                     it->out.status == 2 ? "unrecoverable" : "not brought", it->out.why);
@@ -217,16 +217,6 @@ tell_all(const scavenge *s)
 
 /* ---- without doing it ---- */
 
-/* Does something lie where a file that was found nowhere may be? */
-static bool
-may_be_found(const scavenge *s, const item *it)
-{
-    for (size_t i = 0; i < s->c->sightings->n; i++)
-        if (scavenge_may_be(it, &s->c->sightings->at[i]))
-            return true;
-    return false;
-}
-
 /* By what is known without reading content. */
 static void
 foresee(const scavenge *s, item *it)
@@ -237,10 +227,10 @@ foresee(const scavenge *s, item *it)
         it->out.how = HOW_AS_IS;
     else if (state == STATE_COMMITTING)
         it->out.how = HOW_FINISHED;
-    else if (state == STATE_CHANGED && sighting_keeps_old(it->seen))
+    else if (state == STATE_CHANGED && sighting_keeps_old(it->m->seen))
         it->out.how = HOW_ROLLED_BACK;
     else if (state == STATE_HEALTHY || state == STATE_RENAMED || state == STATE_BARE ||
-             may_be_found(s, it))
+             scavenge_next(s, it, NULL) != NULL)
         it->out.how = HOW_COPIED;
     else if (it->set->coverage == RSET_COVERAGE_NOT)
         item_fail(it, EXITS_UNRECOVERABLE, "%s", it->set->why);
@@ -253,7 +243,7 @@ static void
 foresee_target(const scavenge *s, item *it)
 {
     char        *path = scavenge_path(s, it->name);
-    const size_t size = it->m->known != NULL ? rset_info_length(it->m->known) : it->seen->size;
+    const size_t size = it->m->known != NULL ? rset_info_length(it->m->known) : it->m->seen->size;
     struct stat  sb;
 
     if (lstat(path, &sb) == 0 && !s->o->force) {

@@ -3,7 +3,6 @@
 #include "files.h"
 #include "text.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

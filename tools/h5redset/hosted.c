@@ -6,7 +6,6 @@
 #include "progress.h"
 #include "wait.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,8 +6,6 @@
 #include "progress.h"
 #include "text.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,7 +1,6 @@
 /* member.c: the files of one rank, and of all ranks: what they are called, where they are, and how much of them is read. See catalog.h. */
 #include "catalog.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 unsigned

@@ -4,7 +4,6 @@
 #include "options.h"
 #include "owner.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

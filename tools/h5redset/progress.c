@@ -1,8 +1,8 @@
 /* progress.c: see progress.h. The engine tells what it reads, on whichever thread. */
 #include "progress.h"
 
+#include "common/amount.h"
 #include "recover/recover.h"
-#include "text.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,8 +1,6 @@
 /* removable.c: see removable.h. */
 #include "removable.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- what belongs to them ---- */

@@ -5,7 +5,6 @@
 #include "files.h"
 #include "json.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 #include "exits.h"
 #include "report.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 bool

@@ -40,20 +40,17 @@ typedef struct outcome {
     char         why[WHY_MAX]; /* "": nothing to say */
 } outcome;
 
-/* One file that was asked for. */
+/* One file that was asked for: that of a member, which is read as f->owner, and his then. */
 typedef struct item {
-    const family   *f;
-    const cat_set  *set;   /* of it */
-    const member   *m;     /* of that */
-    const sighting *seen;  /* where it is; NULL: nowhere that is known */
-    uint64_t        owner; /* as whom it is read, and who has it then */
-    int             rank;
-    const char     *base;  /* its name as recorded, borrowed; NULL: nothing records it */
-    char           *name;  /* below the target; owned; NULL: as above */
-    bool            as_is; /* the table says: it is opened as it is, whatever is recorded */
-    int             by;    /* the process that brings it */
-    bool            done;  /* `out` holds */
-    outcome         out;
+    const family  *f;
+    const cat_set *set;   /* of it */
+    const member  *m;     /* of that */
+    const char    *base;  /* its name as recorded, borrowed; NULL: nothing records it */
+    char          *name;  /* below the target; owned; NULL: as above */
+    bool           as_is; /* the table says: it is opened as it is, whatever is recorded */
+    int            by;    /* the process that brings it */
+    bool           done;  /* `out` holds */
+    outcome        out;
 } item;
 
 typedef struct scavenge {
@@ -81,8 +78,10 @@ void scavenge_free(scavenge *s);
 /* What it should be; NULL: nothing records that, or it is given as it is. Borrowed. */
 const rset_info *scavenge_recorded(const item *it);
 
-/* May this be the item's file, which was found nowhere? Without a redundancy file of its own nothing but its content tells. */
-bool scavenge_may_be(const item *it, const sighting *found);
+/* May this be the item's file, which was found nowhere? Without a redundancy file of its own nothing but its content tells. The next such
+ * file after `found` (NULL: the first); NULL: no more. */
+bool            scavenge_may_be(const item *it, const sighting *found);
+const sighting *scavenge_next(const scavenge *s, const item *it, const sighting *found);
 
 /* Says why a file is not there: it->done. */
 void item_fail(item *it, int status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

@@ -6,7 +6,6 @@
 #include "scavenge.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -71,8 +70,9 @@ is_same_as_source(const item *it, uint64_t size, uint64_t crc)
     rset_dir    *dir = NULL;
     rset_logical file = {0};
     uint64_t     other = 0, sum = 0;
-    bool same = it->seen != NULL && rset_dir_open(it->seen->dir, false, &dir, NULL) == RSET_OK &&
-                scavenge_open(dir, it->seen->name, &file, NULL) == RSET_OK &&
+    bool         same = it->m->seen != NULL &&
+                rset_dir_open(it->m->seen->dir, false, &dir, NULL) == RSET_OK &&
+                scavenge_open(dir, it->m->seen->name, &file, NULL) == RSET_OK &&
                 sum_up(&file, &other, &sum) && other == size && sum == crc;
 
     rset_logical_close(&file, NULL);
@@ -223,13 +223,13 @@ copy_content(copy *c, const rset_local *local, bool *good_out, rset_err *err)
 {
     rset_err    ignored = RSET_ERR_NONE;
     rset_dir   *stage = NULL;
-    char       *dir = must_print("%s/%" PRIu64, c->s->stage, c->it->owner);
+    char       *dir = must_print("%s/%" PRIu64, c->s->stage, c->it->f->owner);
     char       *path = must_print("%s/file", dir);
     rset_status st = RSET_OK;
 
     *good_out = false;
     if (rset_logical_open(local, c->info, &c->from, &ignored) == RSET_OK) {
-        st = scavenge_make(dir, c->it->owner, err);
+        st = scavenge_make(dir, c->it->f->owner, err);
         if (st == RSET_OK)
             st = rset_dir_open(dir, false, &stage, err);
         if (st == RSET_OK)
@@ -338,12 +338,10 @@ copy_found(scavenge *s, item *it, const rset_info *info, rset_err *err)
 {
     rset_status st = RSET_OK;
 
-    for (size_t i = 0; st == RSET_OK && !it->done && i < s->c->sightings->n; i++) {
-        const sighting *found = &s->c->sightings->at[i];
-
-        if (found->by == s->j->rank && info->files[0].has_sums && scavenge_may_be(it, found))
+    for (const sighting *found = NULL; st == RSET_OK && !it->done && info->files[0].has_sums &&
+                                       (found = scavenge_next(s, it, found)) != NULL;)
+        if (found->by == s->j->rank)
             st = copy_from(s, it, found, info, err);
-    }
     return st;
 }
 
@@ -358,8 +356,8 @@ scavenge_copy(scavenge *s, item *it)
         item_fail(it, EXITS_ERROR, "several files were protected as one, by another program");
     else
         look_there(s, it, info != NULL ? &info->files[0] : NULL);
-    if (!it->done && it->seen != NULL)
-        st = copy_from(s, it, it->seen, info, &err);
+    if (!it->done && it->m->seen != NULL)
+        st = copy_from(s, it, it->m->seen, info, &err);
     else if (!it->done && info != NULL)
         st = copy_found(s, it, info, &err);
     if (st != RSET_OK)

@@ -28,7 +28,7 @@ static void
 put_whose(json_t *to, const item *it)
 {
     json_put_text(to, "name", it->name);
-    json_put(to, "rank", it->rank >= 0 ? json_integer(it->rank) : json_null());
+    json_put(to, "rank", it->m->rank >= 0 ? json_integer(it->m->rank) : json_null());
     json_put(to, "ranks",
              family_is_recorded(it->f) ? json_integer(it->f->desc.ranks) : json_null());
     json_put_generation(to, it->f->generation);
@@ -38,15 +38,15 @@ put_whose(json_t *to, const item *it)
 static void
 put_origin(json_t *to, const scavenge *s, const item *it)
 {
-    const sighting *from = it->out.from >= 0 ? &s->c->sightings->at[it->out.from] : it->seen;
+    const sighting *from = it->out.from >= 0 ? &s->c->sightings->at[it->out.from] : it->m->seen;
     const char     *path = from != NULL           ? from->path
                            : it->m->known != NULL ? recorded_path(it->m->known)
                                                   : NULL;
 
     json_put_text(to, "host", from != NULL ? from->host : NULL);
     json_put_text(to, "path", path);
-    if (it->seen != NULL && it->seen->renamed)
-        json_put_text(to, "renamed_from", sighting_old_name(it->seen));
+    if (it->m->seen != NULL && it->m->seen->renamed)
+        json_put_text(to, "renamed_from", sighting_old_name(it->m->seen));
 }
 
 /* The files of an earlier index, by name. */

@@ -47,20 +47,32 @@ scavenge_recorded(const item *it)
 bool
 scavenge_may_be(const item *it, const sighting *found)
 {
-    return it->owner == found->owner && it->seen == NULL && it->m->known != NULL &&
+    return it->f->owner == found->owner && it->m->seen == NULL && it->m->known != NULL &&
            sighting_records(found)->ninfos == 0 && !found->ahead && found->there &&
            found->size == rset_info_length(it->m->known) && strcmp(found->name, it->base) == 0;
+}
+
+const sighting *
+scavenge_next(const scavenge *s, const item *it, const sighting *found)
+{
+    const sightings *all = s->c->sightings;
+
+    for (found = found != NULL ? found + 1 : all->at; found < all->at + all->n; found++)
+        if (scavenge_may_be(it, found))
+            return found;
+    return NULL;
 }
 
 /* Who has the file, or may have it; where it is lost who has another of its set. */
 static int
 process_for(const scavenge *s, const item *it)
 {
-    if (it->seen != NULL)
-        return it->seen->by;
-    for (size_t i = 0; it->base != NULL && i < s->c->sightings->n; i++)
-        if (scavenge_may_be(it, &s->c->sightings->at[i]))
-            return s->c->sightings->at[i].by;
+    const sighting *found = it->m->seen;
+
+    if (found == NULL && it->base != NULL)
+        found = scavenge_next(s, it, NULL);
+    if (found != NULL)
+        return found->by;
     for (int i = 0; i < it->set->desc.members; i++)
         if (it->set->members[i].seen != NULL)
             return it->set->members[i].seen->by;
@@ -100,14 +112,7 @@ apply_decision(item *it)
 static void
 add_member(scavenge *s, const family *f, const member *m)
 {
-    item it = {.f = f,
-               .set = &f->sets[m->set],
-               .m = m,
-               .seen = m->seen,
-               .owner = f->owner,
-               .rank = m->rank,
-               .base = member_name(m),
-               .out.from = -1};
+    item it = {.f = f, .set = &f->sets[m->set], .m = m, .base = member_name(m), .out.from = -1};
 
     it.by = process_for(s, &it);
     apply_decision(&it);
@@ -177,8 +182,8 @@ is_reserved(const char *name)
 static char *
 spell(const item *it, int level)
 {
-    char *below = it->rank >= 0 ? must_print("rank_%d/%s", it->rank, it->base)
-                                : must_print("rank_unknown/%s", it->base);
+    char *below = it->m->rank >= 0 ? must_print("rank_%d/%s", it->m->rank, it->base)
+                                   : must_print("rank_unknown/%s", it->base);
     char *name = must_print("generation_%016" PRIx64 "/%s", it->f->generation, below);
 
     if (level > 1) {

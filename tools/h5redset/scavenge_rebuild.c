@@ -6,9 +6,7 @@
 #include "owner.h"
 #include "scavenge.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* ---- one rank's files ---- */
@@ -130,7 +128,8 @@ same_content(const scavenge *s, const sighting *seen)
     for (size_t i = 0; i < s->n; i++) {
         const item *it = &s->items[i];
 
-        if (it->seen == seen && it->done && (it->out.how == HOW_COPIED || it->out.how == HOW_KEPT))
+        if (it->m->seen == seen && it->done &&
+            (it->out.how == HOW_COPIED || it->out.how == HOW_KEPT))
             return scavenge_path(s, it->name);
     }
     return NULL;
@@ -228,7 +227,7 @@ rebuild_in(scavenge *s, item *it, const files_place *at, const strings *search, 
     rset_status      st = files_open(at, &f, err);
 
     if (st == RSET_OK)
-        st = alone_rebuild(&f, &(rset_serial_args){.rank = it->rank, .undelete = true}, search,
+        st = alone_rebuild(&f, &(rset_serial_args){.rank = it->m->rank, .undelete = true}, search,
                            &out, err);
     if (st == RSET_OK)
         st = give_name(s, it, &f, info, err);
@@ -247,18 +246,18 @@ static rset_status
 attempt(scavenge *s, item *it, bool own, const strings *search, rset_err *err)
 {
     char *dir =
-        must_print("%s/%s_%d.%d", s->stage, own ? "own" : "new", it->rank, (int)(it - s->items));
+        must_print("%s/%s_%d.%d", s->stage, own ? "own" : "new", it->m->rank, (int)(it - s->items));
     files_place at = {.dir = dir,
                       .name = rset_path_base(recorded_path(it->m->known)),
                       .path = recorded_path(it->m->known),
                       .create = true};
     rset_status st = RSET_OK;
 
-    st = scavenge_make(dir, it->owner, err);
+    st = scavenge_make(dir, it->f->owner, err);
     if (own && st == RSET_OK) {
-        at.name = sighting_old_name(it->seen);
-        at.prefix = it->seen->prefix;
-        st = lay_out(it->seen, NULL, dir, err);
+        at.name = sighting_old_name(it->m->seen);
+        at.prefix = it->m->seen->prefix;
+        st = lay_out(it->m->seen, NULL, dir, err);
     }
     if (st == RSET_OK)
         st = rebuild_in(s, it, &at, search, err);
@@ -273,7 +272,7 @@ scavenge_rebuild(scavenge *s, item *it, const strings *search)
     rset_err    err = RSET_ERR_NONE;
     rset_status st = RSET_LOST;
     const bool  own =
-        it->seen != NULL && it->seen->by == s->j->rank && it->m->state != STATE_OUTDATED;
+        it->m->seen != NULL && it->m->seen->by == s->j->rank && it->m->state != STATE_OUTDATED;
 
     it->done = true;
     if (scavenge_recorded(it) == NULL) {

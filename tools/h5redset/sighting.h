@@ -5,7 +5,6 @@
 
 #include "common/ranges.h"
 #include "recover/recover.h"
-#include "sighting.h"
 
 typedef struct sighting {
     /* Sent as it is, up to `host`: */

@@ -3,7 +3,6 @@
 #define TEXT_H
 
 #include "common/amount.h"
-#include "text.h"
 
 #include <stdbool.h>
 #include <stddef.h>
