@@ -21,8 +21,8 @@ typedef struct places {
  * message on stderr, and false: not all is known. */
 bool look_around(const places *where, sightings *out);
 
-/* Reads and checks the content of what was asked for, or belongs to a set with it: all that the list has.
- * `show`: with a progress bar. */
-void look_closely(sightings *list, bool show);
+/* Reads and checks the content of what was asked for, or belongs to a set with it: all that the list has; of older generations where
+ * `older` says so. `show`: with a progress bar. */
+void look_closely(sightings *list, bool older, bool show);
 
 #endif

@@ -227,13 +227,20 @@ look_around(const places *where, sightings *out)
     return all;
 }
 
+/* Does its redundancy file say what its content should be? */
+static bool
+is_compared(const sighting *s, bool older)
+{
+    return sighting_records(s)->ninfos > 0 && (older || s->older == 0);
+}
+
 void
-look_closely(sightings *list, bool show)
+look_closely(sightings *list, bool older, bool show)
 {
     uint64_t total = 0;
 
     for (size_t i = 0; i < list->n; i++)
-        if (sighting_records(&list->at[i])->ninfos > 0)
+        if (is_compared(&list->at[i], older))
             total += list->at[i].size + list->at[i].redundancy_size;
     progress_begin(show, "verifying", total);
     for (size_t i = 0, next; i < list->n; i = next) {
@@ -243,9 +250,9 @@ look_closely(sightings *list, bool show)
         if (owner_become(his.at[0].owner, &err) != RSET_OK)
             continue; /* then nothing was seen of his */
         for (size_t k = 0; k < his.n; k++)
-            if (sighting_records(&his.at[k])->ninfos > 0)
+            if (is_compared(&his.at[k], older))
                 look_at(&his.at[k], true);
-        look_at_unrecorded(&his);
+        look_at_unrecorded(&his, older);
         owner_return();
     }
     progress_end();

@@ -258,14 +258,14 @@ compare_with_record(sighting *s, const sighting *by, int which)
 }
 
 void
-look_at_unrecorded(sightings *list)
+look_at_unrecorded(sightings *list, bool older)
 {
     for (size_t i = 0; i < list->n; i++) {
         sighting       *s = &list->at[i];
         const sighting *by;
         int             which = 0;
 
-        if (s->said.has_header || s->ahead || !s->there)
+        if (s->said.has_header || s->ahead || !s->there || (s->older != 0 && !older))
             continue;
         by = find_record(list, s, &which);
         if (by != NULL && is_one(list, s))

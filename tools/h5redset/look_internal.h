@@ -14,7 +14,8 @@ bool look_in(const places *where, const char *path, uint64_t owner, sightings *o
  * what is recorded. What is in the way is s->trouble. */
 void look_at(sighting *s, bool content);
 
-/* Compares files whose redundancy file is lost with what a neighbour's records of them, where this process can read that. */
-void look_at_unrecorded(sightings *list);
+/* Compares files whose redundancy file is lost with what a neighbour's records of them, where this process can read that; also of older
+ * generations, where `older` says so. */
+void look_at_unrecorded(sightings *list, bool older);
 
 #endif

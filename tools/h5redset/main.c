@@ -202,11 +202,8 @@ look(const job *j, const options *o, picture *p)
     const bool all = look_around(&where, &p->seen);
 
     catalog_drop_doubles(&p->seen); /* verified once only */
-    sightings_part(&p->seen, &p->seen_older, &p->replaced);
     if (o->verify || gives_up(o))
-        look_closely(&p->seen, j->rank == 0);
-    if (o->verify && o->command == COMMAND_LIST)
-        look_closely(&p->seen_older, j->rank == 0);
+        look_closely(&p->seen, o->command == COMMAND_LIST, j->rank == 0);
     return all;
 }
 
@@ -226,12 +223,9 @@ is_there(job *j, const strings *paths)
 static rset_status
 share_seen(job *j, const options *o, picture *p, rset_err *err)
 {
-    rset_status st = job_share(j, &p->seen, err);
+    const rset_status st = job_share(j, &p->seen, err);
 
-    if (st == RSET_OK && commands[o->command].older)
-        st = job_share(j, &p->seen_older, err);
-    if (st == RSET_OK)
-        st = job_share(j, &p->replaced, err);
+    sightings_part(&p->seen, &p->seen_older, &p->replaced);
     p->there = is_there(j, &o->paths);
     p->alone_on = j->size == 1 ? j->host : NULL;
     if (st == RSET_OK && o->command == COMMAND_RESTORE) {
