@@ -18,6 +18,11 @@ const kind kinds[KINDS] = {
     {"damaged", RSET_STATE_CURRENT, FACT(SIGN) | FACT(DAMAGED), {0}, V_TORN},
     {"changed", RSET_STATE_CURRENT, FACT(SIGN) | FACT(CHANGED), {0}, V_TORN},
     {"missing", RSET_STATE_CURRENT, FACT(SIGN) | FACT(MISSING), {0}, V_NONE},
+    {"gone, but for a sign",
+     RSET_STATE_NOTHING,
+     FACT(SIGN) | FACT(MISSING) | FACT(GONE),
+     {0},
+     V_NONE},
     {"gone", RSET_STATE_CURRENT, FACT(SIGN) | FACT(MISSING) | FACT(GONE), {0}, V_NONE},
     {"committing", RSET_STATE_COMMITTING, FACT(SIGN), {0}, V_TORN},
     {"open", RSET_STATE_OPEN, FACT(SIGN), {0}, V_TORN},
@@ -79,18 +84,6 @@ how_many(const scene *s, version v)
     return n;
 }
 
-static bool
-any_fact(const scene *s, unsigned fact)
-{
-    return (s->all.facts & fact) != 0;
-}
-
-int
-in_state(const scene *s, rset_state state)
-{
-    return (int)s->all.count[state];
-}
-
 /* ---- the promises ---- */
 
 /* Files that are opened as they are belong together: all of the protected generation, or all of one step; what one process
@@ -108,8 +101,7 @@ belong_together(const scene *s)
            how_many(s, V_STEP_B) == RANKS;
 }
 
-/* The run that protected them has changed all, or all ranks want what somebody else has changed as it is. */
-static bool
+bool
 is_wanted_changed(const scene *s)
 {
     return any_fact(s, FACT(CHANGED)) && (s->all.common & (FACT(REWRITTEN) | FACT(KEEPS))) != 0;
@@ -289,9 +281,9 @@ serial_settles_no_commit(const scene *s)
         in_state(s, RSET_STATE_COMMITTING) > 0 || any_fact(s, FACT(BUSY)))
         return;
     PROMISE(s, "one process opens what is in doubt only as it is, and only whole",
-            s->then.verdict == RSET_VERDICT_REFUSE ||
-                (s->then.verdict == RSET_VERDICT_KEEP && any_fact(s, FACT(PRISTINE)) &&
-                 s->then.protection == RSET_PROTECTION_NONE));
+            s->then.protection == RSET_PROTECTION_NONE &&
+                s->then.verdict ==
+                    (any_fact(s, FACT(PRISTINE)) ? RSET_VERDICT_KEEP : RSET_VERDICT_REFUSE));
 }
 
 /* What is opened as it is was read before, where that was asked for. */

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-enum { RANKS = 4, KINDS = 24 };
+enum { RANKS = 4, KINDS = 25 };
 
 #define FACT(f)  RSET_FACT_##f
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -39,7 +39,22 @@ typedef struct scene {
 
 rset_summary sum_up(const kind *const *of, int n);
 int          how_many(const scene *s, version v);
-int          in_state(const scene *s, rset_state state);
+
+/* Asked some hundred million times. */
+static inline int
+in_state(const scene *s, rset_state state)
+{
+    return (int)s->all.count[state];
+}
+
+static inline bool
+any_fact(const scene *s, unsigned fact)
+{
+    return (s->all.facts & fact) != 0;
+}
+
+/* The run that protected them has changed all, or all ranks want what somebody else has changed as it is. */
+bool is_wanted_changed(const scene *s);
 
 /* ---- the promises ---- */
 
@@ -55,5 +70,7 @@ void complain(const scene *s, const char *promise);
 void keep_promises(const scene *s);
 /* What is promised of the decision of one process alone. */
 void keep_serial_promises(const scene *s);
+/* Both kinds: what has to be opened, what may not be, and what is said of it (decide_answers.c). */
+void keep_answers(const scene *s);
 
 #endif
