@@ -110,6 +110,7 @@ read_document(names *out)
     for (line = strstr(line, "\n| `"); line != NULL; line = strstr(line + 1, "\n| `"))
         add_line(out, line);
     free(text);
+    add_line(out, "| `<redundancy file>`, `<descriptor>` |"); /* those of FORMAT.md */
 }
 
 /* ---- what the table says ---- */
@@ -123,7 +124,7 @@ static const struct {
              {RSET_AFTER_GENERATION, PREFIX "redset." GENERATION},
              {RSET_AFTER_NOTHING, PREFIX}};
 
-/* Calls `see` for each name of the table; those of FORMAT.md, which have no suffix, are left out. */
+/* Calls `see` for each name of the table. */
 static void
 each_name(void (*see)(const rset_name_row *row, unsigned after, const char *name, void *arg),
           void *arg)
@@ -132,7 +133,7 @@ each_name(void (*see)(const rset_name_row *row, unsigned after, const char *name
 
     for (const rset_name_row *row = rset_name_rows; row->kind != RSET_NAME_OTHER; row++)
         for (size_t i = 0; i < sizeof stems / sizeof *stems; i++)
-            if ((row->after & stems[i].after) != 0 && row->suffix[0] != '\0') {
+            if ((row->after & stems[i].after) != 0) {
                 snprintf(name, sizeof name, "%s%s", stems[i].text, row->suffix);
                 see(row, stems[i].after, name, arg);
             }
@@ -252,6 +253,39 @@ what_an_earlier_release_has_kept_is_no_file_of_its_own(void **state)
         }
 }
 
+/* What the document says of what can be gone back to, of what was put aside, and of which names are a data file's. */
+static void
+see_role(const rset_name_row *row, unsigned after, const char *name, void *arg)
+{
+    static const struct {
+        rset_name_kind kind;
+        rset_name_role role;
+        bool           data;
+    } others[] = {
+        {RSET_NAME_FIX, RSET_ROLE_OWN, true},      {RSET_NAME_SHADOW, RSET_ROLE_OWN, true},
+        {RSET_NAME_UNDO, RSET_ROLE_BEFORE, false}, {RSET_NAME_DATA, RSET_ROLE_BEFORE, true},
+        {RSET_NAME_NEWER, RSET_ROLE_ASIDE, true},  {RSET_NAME_LOST, RSET_ROLE_ASIDE, true},
+        {RSET_NAME_CHANGED, RSET_ROLE_ASIDE, true}};
+    rset_name_role role = RSET_ROLE_OWN;
+    bool           data = false;
+
+    (void)after, (void)arg;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (others[i].kind == row->kind) {
+            role = others[i].role;
+            data = others[i].data;
+        }
+    if (rset_name_role_of(row->kind) != role || rset_name_is_data(row->kind) != data)
+        fail_msg("%s: is of another generation, or another kind of content, than documented", name);
+}
+
+static void
+names_stand_for_what_is_documented(void **state)
+{
+    (void)state;
+    each_name(see_role, NULL);
+}
+
 int
 main(void)
 {
@@ -260,6 +294,7 @@ main(void)
         cmocka_unit_test(names_are_recognised_and_made),
         cmocka_unit_test(names_are_found_by_their_stems),
         cmocka_unit_test(what_an_earlier_release_has_kept_is_no_file_of_its_own),
+        cmocka_unit_test(names_stand_for_what_is_documented),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
