@@ -7,6 +7,7 @@
 #include "replicas/replicas.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -32,7 +33,7 @@ static struct {
 
 /* What the test wants of the next run. */
 static struct {
-    bool        readonly;
+    unsigned    readonly;        /* ranks, a bit for each */
     int         together[RANKS]; /* the directory of each rank */
     const char *name[RANKS];
     int         written[RANKS]; /* what this process has written itself; 0: nothing */
@@ -170,7 +171,7 @@ open_body(rset_comm *comm, void *arg)
                               .evidence = &seen.evidence[r],
                               .host = host,
                               .content = want.by_size ? RSET_CONTENT_NONE : RSET_CONTENT_ALL,
-                              .readonly = want.readonly,
+                              .readonly = (want.readonly >> r & 1) != 0,
                               .tidy = true};
 
     if (want.written[r] != 0)
@@ -280,9 +281,16 @@ RP1_no_older_one_in_its_place(void **state)
     expect_refused(RSET_LOST, "the newest one that any rank knows of, on rank 4 (host4)");
     unlink(file_of(4));
     expect_refused(RSET_LOST, "no rank has a replica");
-    want.readonly = true;
+    assert_true(seen.out[0].gone);
     put(4, 3);
-    expect_refused(RSET_LOST, "readonly_rebuild=no");
+    for (int r = 0; r < RANKS; r++) {
+        want.readonly = 1u << r;
+        expect_refused(RSET_LOST, "readonly_rebuild=no");
+        assert_false(seen.out[0].gone);
+    }
+    write_file(file_of(4), content[0], SIZE);
+    utimensat(AT_FDCWD, file_of(4), (const struct timespec[]){{1, 0}, {1, 0}}, 0);
+    expect_refused(RSET_LOST, "rank 4 (host4), was changed by another program");
 }
 
 /* Whatever fails on a rank that gets it: all ranks hear it, what lies there is as before or the newest, and the next open has
@@ -344,6 +352,13 @@ RP4_what_nobody_protects_stays(void **state)
     put(1, 2);
     write_file(file_of(3), content[0], SIZE);
     expect_refused(RSET_LOST, "rank 3 (host3) has such a file that is not protected");
+    put(0, 1);
+    want.written[0] = 1; /* and that is not made the newest meanwhile */
+    expect_refused(RSET_LOST, "rank 3 (host3) has such a file that is not protected");
+    want.written[0] = 0;
+    flip_bit(file_of(1), 5);
+    expect_refused(RSET_LOST, "rank 3 (host3) has such a file that is not protected");
+    assert_false(seen.out[0].gone); /* it may be the newest */
 }
 
 /* A program begins to write it where it sees none; it dies, or closes it, or is at it still while all ranks open it. */
@@ -443,6 +458,15 @@ RP1_what_was_written_last_is_the_newest(void **state)
     put(2, 2);
     want.written[4] = 2;
     expect_last(2);
+    begin();
+    put(0, 3);
+    want.written[0] = 3; /* it is the newest as it is */
+    expect_all(3);
+    begin();
+    put(0, 2);
+    put(1, 3);
+    want.written[0] = 1; /* it does not lie there any more */
+    expect_all(3);
 }
 
 /* Nothing older instead: of a rank that knows that there was something newer. */
@@ -454,9 +478,9 @@ RP1_or_nothing_is_opened(void **state)
     put(0, 1);
     put(1, 3);
     want.written[0] = 1;
-    want.readonly = true;
+    want.readonly = 1;
     expect_refused(RSET_LOST, "readonly_rebuild=no");
-    want.readonly = false;
+    want.readonly = 0;
     flip_bit(file_of(0), 5);
     expect_refused(RSET_DAMAGED, "though it was written last");
 }
@@ -466,9 +490,17 @@ other_names_are_refused(void **state)
 {
     (void)state;
     begin();
-    put(2, 2);
     want.name[3] = "other.h5";
     expect_refused(RSET_USAGE, "ranks open files of other names");
+    put(2, 2);
+    expect_refused(RSET_USAGE, "ranks open files of other names");
+    put(0, 1);
+    want.written[0] = 1;
+    expect_refused(RSET_USAGE, "ranks open files of other names");
+    want.written[0] = 0;
+    flip_bit(file_of(2), 5);
+    expect_refused(RSET_USAGE, "ranks open files of other names");
+    assert_false(seen.out[0].gone);
 }
 
 /* ---- replicas ---- */
