@@ -85,6 +85,8 @@ decided_is_not_undone(const scene *s)
     PROMISE(s, "a commit that was decided is finished, or all are refused",
             s->then.verdict == RSET_VERDICT_FORWARD || s->then.verdict == RSET_VERDICT_REFUSE ||
                 is_asking(s));
+    PROMISE(s, "nothing is finished where a rank may not write",
+            s->then.verdict != RSET_VERDICT_FORWARD || !any_fact(s, FACT(READONLY)));
     if (s->then.verdict == RSET_VERDICT_REFUSE && !is_disturbed(s))
         PROMISE(s, "and who may not write is told why",
                 s->then.reason == RSET_REASON_READONLY_PREPARED);
@@ -148,6 +150,18 @@ first_written_is_opened_if_closed(const scene *s)
     if (how_many(s, V_STEP_A) == RANKS || how_many(s, V_STEP_B) == RANKS)
         PROMISE(s, "what all closed in one step is opened",
                 s->then.verdict == RSET_VERDICT_KEEP || s->then.verdict == RSET_VERDICT_ASK);
+}
+
+/* With required=no: there is nothing older to roll back to. */
+static void
+never_protected_is_opened_unless_required(const scene *s)
+{
+    if (s->policy.published_ranks != 0 || any_fact(s, FACT(SIGN) | FACT(PREPARED)) ||
+        s->policy.required || is_disturbed(s))
+        return;
+    PROMISE(s, "what was never protected is opened, if only with a warning",
+            s->then.verdict == RSET_VERDICT_KEEP || s->then.verdict == RSET_VERDICT_NEVER ||
+                is_asking(s));
 }
 
 /* How the three reasons follow each other that refuse a first write. */
@@ -263,6 +277,24 @@ in_place_is_opened_if_none_is_missing(const scene *s)
 /* ---- one process ---- */
 
 static void
+one_process_asks_no_others(const scene *s)
+{
+    if (s->policy.serial)
+        PROMISE(s, "one process waits for no other rank",
+                !is_asking(s) && s->then.verdict != RSET_VERDICT_STAND_IN);
+}
+
+static void
+one_process_opens_nothing_damaged(const scene *s)
+{
+    if (!s->policy.serial || !any_fact(s, FACT(SIGN)) ||
+        !any_fact(s, FACT(DAMAGED) | FACT(MISSING)) || any_fact(s, FACT(BUSY) | FACT(UNDER_WAY)))
+        return;
+    PROMISE(s, "one process does not open what it finds damaged as it is",
+            s->then.verdict != RSET_VERDICT_KEEP || s->then.reason == RSET_REASON_IN_DOUBT);
+}
+
+static void
 one_process_opens_what_it_finds_closed(const scene *s)
 {
     if (!s->policy.serial || !all_in(s, RSET_STATE_CLOSED) ||
@@ -325,6 +357,9 @@ unrecoverable_is_told_what_is_wrong(const scene *s)
     if (s->then.reason == RSET_REASON_UNRECOVERABLE && !any_fact(s, FACT(RENAMED)))
         PROMISE(s, "a lost node is not blamed for what a program changed, or a rank has newer",
                 !any_fact(s, FACT(CHANGED)) && in_state(s, RSET_STATE_OUTDATED) == 0);
+    if (s->then.reason == RSET_REASON_CHANGED)
+        PROMISE(s, "a program is blamed alone only where nothing else is amiss",
+                any_fact(s, FACT(CHANGED)) && !more);
     if (s->then.reason == RSET_REASON_CHANGED_TOO)
         PROMISE(s, "that more is amiss is said only where it is", more);
 }
@@ -338,6 +373,7 @@ keep_answers(const scene *s)
     never_protected_is_left_alone(s);
     torn_is_not_opened_without_record(s);
     first_written_is_opened_if_closed(s);
+    never_protected_is_opened_unless_required(s);
     first_written_is_told_what_is_wrong(s);
     without_record_is_told_so(s);
     right_is_opened(s);
@@ -345,6 +381,8 @@ keep_answers(const scene *s)
     whole_is_not_encoded_again(s);
     wanted_is_opened(s);
     in_place_is_opened_if_none_is_missing(s);
+    one_process_asks_no_others(s);
+    one_process_opens_nothing_damaged(s);
     one_process_opens_what_it_finds_closed(s);
     misplaced_is_moved_or_refused(s);
     newer_is_refused(s);

@@ -473,6 +473,7 @@ keep_promises(const scene *s)
 void
 keep_serial_promises(const scene *s)
 {
+    changed_is_opened_if_wanted(s);
     unverified_is_refused(s);
     protected_only_if_it_is(s);
     nobody_is_left_behind(s);
