@@ -55,7 +55,7 @@ first=${REDSET_HDF5_FLAVOURS%% *}
 leave_out=('^asan/(unit[.]rendezvous|mpi[.].*[.]missing$)')
 [ -n "$nightly" ] || leave_out+=('^asan/sweep[.]')
 # Nor, unless it is asked for, what does the same thousands of times.
-[ -n "$nightly$only_sanitize" ] || leave_out+=('^asan/unit[.](engine_(damage|faults|misfits|update|update_ends)|golden_sets|model|store_holes|tool_deleted|kept_(cut|exchanged)|move_one_name|other_ranks|readers|replicas_faults|step_dirs|together|vfd_faults|decide|solve|crc64)$')
+[ -n "$nightly$only_sanitize" ] || leave_out+=('^asan/unit[.](engine_(damage|faults|misfits|update|update_ends)|golden_sets|model|store_holes|tool_deleted|kept_(cut|exchanged)|move_one_name|other_ranks|readers|replicas_faults|step_dirs|together|vfd_faults|decide|solve|crc64|kept_many)$')
 # Of the other flavours what meets HDF5 and MPI. The first has the MPI of the others but MPICH, which Debian's clients are
 # not for, nor mpicc.
 for flavour in ${REDSET_HDF5_FLAVOURS#"$first"}; do

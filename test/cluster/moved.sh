@@ -76,13 +76,14 @@ written() { # CONFIG
     cluster_keep
 }
 
-# killed ORDER: a run is killed while files move; another one finishes, and no copy has taken the place of anything
+# killed ORDER: a run is killed while files move; another one finishes, and no copy has taken the place of anything. mpirun may not end
+# where its ranks were killed as they began
 killed() {
     local run
     cluster_put_back
     # shellcheck disable=SC2086
     starts_on $1
-    on_cluster read >"$CLUSTER_DIR/log" 2>&1 &
+    CLUSTER_TIMEOUT=20 on_cluster read >"$CLUSTER_DIR/log" 2>&1 &
     run=$!
     sleep "0.$((RANDOM % 5))$((RANDOM % 10))"
     cluster_kill '*'
