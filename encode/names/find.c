@@ -216,7 +216,7 @@ leave_out(search *s)
     rset_dir_trust(s->dir, &s->whose.trust);
 }
 
-/* What an earlier release has left is of this file: its owner has made it, as all that counts. */
+/* Is it a name of this file that was seen? Its owner has made it then, as all that counts. */
 static bool
 is_of_former(const search *s)
 {
@@ -229,17 +229,24 @@ is_of_former(const search *s)
 static rset_status
 outcome(const search *s, rset_status st, rset_err *err)
 {
-    if (st == RSET_OK && is_of_former(s))
-        return rset_fail(
-            err, RSET_USAGE,
-            "%s/%s: was left by an earlier release of redset, which alone can tell what "
-            "is in it: nothing was changed; open and close the files with that release "
-            "and keep=1, or remove what protects them with its h5redset unprotect",
-            rset_dir_path(s->dir), s->former);
     return st == RSET_OK && s->nomem
                ? rset_fail(err, RSET_NOMEM, "%s: no memory for the names in it",
                            rset_dir_path(s->dir))
                : st;
+}
+
+/* What an earlier release has left is not touched, nor what lies beside it: there is no list then, by which anything could be removed. */
+static rset_status
+unless_former(const search *s, rset_status st, rset_err *err)
+{
+    if (st != RSET_OK || !is_of_former(s))
+        return st;
+    rset_names_free(s->to);
+    return rset_fail(err, RSET_USAGE,
+                     "%s/%s: was left by an earlier release of redset, which alone can tell what "
+                     "is in it: nothing was changed; open and close the files with that release "
+                     "and keep=1, or remove what protects them with its h5redset unprotect",
+                     rset_dir_path(s->dir), s->former);
 }
 
 /* ---- by the names file, and by what is known of the directory ---- */
@@ -359,7 +366,7 @@ rset_names_known(rset_dir *dir, const char *prefix, bool now, rset_names *out, r
     *out = (rset_names){.prefix = prefix};
     st = by_all(&s, now ? &rset_recall_now : NULL, err);
     rset_stems_free(&s.noted);
-    return st;
+    return unless_former(&s, st, err);
 }
 
 rset_status
@@ -403,7 +410,7 @@ find(rset_dir *dir, const char *prefix, const char *data, bool all, rset_names *
                  : by_all(&s, noted == RSET_NOTED_OLD ? NULL : &rset_recall_now, err);
     }
     rset_stems_free(&s.noted);
-    return st;
+    return unless_former(&s, st, err);
 }
 
 rset_status

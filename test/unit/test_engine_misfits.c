@@ -1,5 +1,6 @@
 /* test_engine_misfits.c: files of a wrong length, or that are no regular files, in the place of data, redundancy files and
  * descriptors (P2): the files come back as they were. */
+#include "commit/forget.h"
 #include "engine_damage.h"
 #include "format_samples.h"
 
@@ -225,6 +226,21 @@ static const char *const former[] = {"redset.journal",
 
 enum { FORMER = sizeof former / sizeof *former };
 
+static void
+assert_nothing_is_removed(const char *path, const char *base)
+{
+    rset_local local = {.nfiles = 1, .names = &base, .paths = &base};
+    char      *prefix = rset_join_names(base, ".");
+    rset_err   err = RSET_ERR_NONE;
+
+    local.prefix = prefix;
+    assert_int_equal(rset_dir_open(path, false, &local.dir, &err), RSET_OK);
+    assert_int_equal(rset_unprotect(&local, &err), RSET_USAGE);
+    assert_int_equal(rset_forget_others(&local, NULL, &err), RSET_USAGE);
+    rset_dir_close(local.dir);
+    free(prefix);
+}
+
 /* Nothing is a content of the files as it would be without it: on all ranks they are refused, and nothing is changed. The names file
  * of such a release says nothing to this one. */
 static void
@@ -244,6 +260,7 @@ what_an_earlier_release_has_left_is_refused(world *w, int n)
     assert_non_null(strstr(job_text(&w->job), left));
     assert_non_null(strstr(job_text(&w->job), "was left by an earlier release of redset"));
     assert_int_not_equal(job_protect(&w->job), RSET_OK);
+    assert_nothing_is_removed(w->job.ranks[2].dir, strrchr(data, '/') + 1);
     assert_image(w, &before, NULL, IMAGE_UNTOUCHED);
     image_free(&before);
     free(left);
