@@ -44,28 +44,25 @@ end_session(void *arg, char warning_out[RSET_ERR_TEXT], rset_err *err)
     return st;
 }
 
-static void
-wait_for_all(void)
-{
-    rset_background_wait(NULL);
-}
-
 bool
 rset_async_possible(const rset_config *config)
 {
+    bool any_thread;
+
     if (!config->async || !rset_mpi_usable())
         return false;
-    if (rset_mpi_any_thread() && rset_mpi_waits_at_end(wait_for_all))
+    any_thread = rset_mpi_any_thread();
+    if (any_thread && rset_mpi_waits_at_end(rset_background_wait_for_all))
         return true;
-    if (rset_mpi_world_rank() == 0 && rset_mpi_any_thread())
+    if (rset_mpi_world_rank() == 0)
         rset_h5err_warn(
-            "async=yes has no effect: MPICH may end a job in MPI_Finalize while another "
-            "thread uses it, and this program's call of that was not found; files are "
-            "protected in H5Fclose");
-    else if (rset_mpi_world_rank() == 0)
-        rset_h5err_warn("async=yes needs an MPI that several threads may call at a time: "
-                        "MPI_Init_thread with MPI_THREAD_MULTIPLE; without, files are protected "
-                        "in H5Fclose");
+            any_thread
+                ? "async=yes has no effect: MPICH may end a job in MPI_Finalize while another "
+                  "thread uses it, and this program's call of that was not found; files are "
+                  "protected in H5Fclose"
+                : "async=yes needs an MPI that several threads may call at a time: "
+                  "MPI_Init_thread with MPI_THREAD_MULTIPLE; without, files are protected "
+                  "in H5Fclose");
     return false;
 }
 

@@ -313,6 +313,12 @@ rset_background_wait(const char *path)
     rset_phase_leave(before);
 }
 
+void
+rset_background_wait_for_all(void)
+{
+    rset_background_wait(NULL);
+}
+
 /* The link to the first failure. */
 static task **
 find_failure(const char *path)

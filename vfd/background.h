@@ -34,6 +34,8 @@ bool rset_background_is_here(void);
 
 /* Waits until there is none. */
 void rset_background_wait(const char *path);
+/* The same for all files; as a callback. */
+void rset_background_wait_for_all(void);
 
 /* Is there a failure that nobody has asked for? `path` as above. */
 bool rset_background_owes(const char *path);

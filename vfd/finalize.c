@@ -109,12 +109,6 @@ end_everything(void *arg)
     rset_said_sum_up();
 }
 
-static void
-end_background(void)
-{
-    rset_background_wait(NULL);
-}
-
 bool
 rset_finalize_watch(void)
 {
@@ -122,7 +116,7 @@ rset_finalize_watch(void)
     rset_err    ignored = RSET_ERR_NONE;
 
     if (!watching && rset_mpi_usable()) {
-        rset_mpi_before_free(end_background);
+        rset_mpi_before_free(rset_background_wait_for_all);
         watching = rset_mpi_before_finalize(end_everything, NULL, &ignored) == RSET_OK;
     }
     return watching;

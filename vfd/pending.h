@@ -16,7 +16,8 @@ void rset_pending_note(rset_team *team, const rset_config *config, const char *p
 void rset_pending_copy(rset_team *team, const rset_config *config, char note_out[RSET_ERR_TEXT]);
 
 /* In MPI_Finalize, for all teams that have come together once and whose files root= names: the rest of it. say(text) is
- * called for what is to be said; so it is where files are noted of a team that never came together. Then nothing is noted any more. Collective over each of them, bounded by its timeout. */
+ * called for what is to be said; so it is where files are noted of a team that never came together. Then nothing is noted any more.
+ * Collective over each of them, bounded by its timeout. */
 void rset_pending_end(void (*say)(const char *text));
 
 #endif

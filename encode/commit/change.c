@@ -7,7 +7,7 @@
 
 #include <assert.h>
 
-/* It is enough that the file is known as void; but no journal may promise that it can be rolled back. */
+/* The void mark alone will do; but no journal may promise that the file can be rolled back. */
 static rset_status
 do_without(const rset_local *local, const rset_evidence *ev, const rset_err *own, rset_err *err)
 {
@@ -19,7 +19,7 @@ do_without(const rset_local *local, const rset_evidence *ev, const rset_err *own
     return st == RSET_OK ? rset_dir_sync(local->dir, err) : st;
 }
 
-/* What has to be done before the file changes, and before it has a journal. */
+/* A commit that was not finished comes first, and what failed commits have left goes, before the file has a journal. */
 static rset_status
 clear_way(const rset_local *local, rset_evidence *ev, bool leads_back, rset_err *err)
 {

@@ -4,7 +4,7 @@
 
 #include "member/journal.h"
 
-/* What the journal is for. */
+/* The purpose of the journal. */
 typedef enum rset_keep {
     RSET_KEEP_NOTHING, /* it says that the file changes; where it cannot be made, the void mark alone does */
     RSET_KEEP_OLD,  /* it keeps the old bytes of what changes */

@@ -65,7 +65,7 @@ forget_one(const rset_local *local, const char *name, bool *used_out, rset_err *
     }
 }
 
-/* What a rebuild that was cut short has left of the data files in other directories. They are not listed: the rank that the
+/* A rebuild that was cut short may have left files beside the data files in other directories. They are not listed: the rank that the
  * redundancy in `names` is of tells how it has called them. */
 static rset_status
 forget_far(const rset_local *local, const rset_names *names, rset_err *err)
@@ -127,6 +127,19 @@ rset_forget_others(const rset_local *local, const rset_commit *stays, rset_err *
     rset_names_free(&names);
     return first == RSET_OK && kept == 0 ? rset_names_forget(local->dir, local->prefix, err)
                                          : first;
+}
+
+rset_status
+rset_forget_all_but(const rset_local *local, const char *name, int rank, rset_err *err)
+{
+    char       *desc = rset_format_desc_name(local->prefix, rank);
+    rset_status st =
+        desc != NULL
+            ? rset_forget_others(local, &(rset_commit){.name = name, .desc_name = desc}, err)
+            : no_memory(local, err);
+
+    free(desc);
+    return st;
 }
 
 rset_status

@@ -9,6 +9,9 @@
  * other generations that have names of their own (kept.h, newer.h). */
 rset_status rset_forget_others(const rset_local *local, const rset_commit *stays, rset_err *err);
 
+/* The same; the redundancy file `name` stays, and the descriptor file of `rank`, which is this member's. */
+rset_status rset_forget_all_but(const rset_local *local, const char *name, int rank, rset_err *err);
+
 /* Removes the data file `data`, which is one of a generation of these files, and all that protects it: that first, so that the
  * file is never rebuilt from what is left of it. */
 rset_status rset_forget_data(const rset_local *local, const char *data, rset_err *err);

@@ -79,10 +79,10 @@ rset_kept_add_names(const rset_local *local, rset_names *names, rset_err *err)
     return st;
 }
 
-bool
-rset_kept_is_back(const rset_local *local, uint64_t generation)
+static bool
+has(const rset_local *local, rset_name_kind kind, uint64_t generation)
 {
-    char      *name = rset_name_of(RSET_NAME_UNDO, local->prefix, generation);
+    char      *name = rset_name_of(kind, local->prefix, generation);
     const bool is = name != NULL && rset_dir_has_file(local->dir, name);
 
     free(name);
@@ -90,13 +90,15 @@ rset_kept_is_back(const rset_local *local, uint64_t generation)
 }
 
 bool
+rset_kept_is_back(const rset_local *local, uint64_t generation)
+{
+    return has(local, RSET_NAME_UNDO, generation);
+}
+
+bool
 rset_kept_is_there(const rset_local *local, uint64_t generation)
 {
-    char      *name = rset_name_of(RSET_NAME_DATA, local->prefix, generation);
-    const bool is = name != NULL && rset_dir_has_file(local->dir, name);
-
-    free(name);
-    return is || rset_kept_is_back(local, generation);
+    return has(local, RSET_NAME_DATA, generation) || has(local, RSET_NAME_UNDO, generation);
 }
 
 void

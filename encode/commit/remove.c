@@ -5,8 +5,6 @@
 #include "kept.h"
 #include "newer.h"
 
-#include <stdlib.h>
-
 rset_status
 rset_remove_before_change(const rset_local *local, rset_evidence *ev, bool leads_back,
                           rset_err *err)
@@ -33,15 +31,11 @@ void
 rset_remove_after_recovery(const rset_local *local, const rset_evidence *found, rset_evidence *ev)
 {
     const rset_desc *own = &found->header.infos[0].desc;
-    char            *desc = rset_format_desc_name(local->prefix, own->rank);
     rset_err         ignored = RSET_ERR_NONE;
 
-    if (desc != NULL)
-        (void)rset_forget_others(local, &(rset_commit){.name = found->name, .desc_name = desc},
-                                 &ignored);
+    (void)rset_forget_all_but(local, found->name, own->rank, &ignored);
     (void)rset_kept_retire(local, own->generation, RSET_KEEP_ALL, &ignored);
     (void)rset_newer_part(local, own->generation, ev, &ignored);
-    free(desc);
 }
 
 rset_status

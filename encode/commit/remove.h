@@ -2,7 +2,7 @@
  *
  *   moment                          prepared              older generations         put aside            changed by others
  *   the file is about to change     was finished before   left by failed commits    left by failed ones  -
- *   a commit has finished           -                     beyond keep=N             lost, when the next  before the last commit
+ *   a commit has finished           -                     beyond keep=N             lost, of one before  of one before
  *   a recovery has finished         if decided against    left by failed commits    left by failed ones  -
  *   it is unprotected, or deleted   all                   all                       newer                stays
  *
@@ -18,7 +18,7 @@
 rset_status rset_remove_before_change(const rset_local *local, rset_evidence *ev, bool leads_back,
                                       rset_err *err);
 
-/* What a commit retires, when it has finished. */
+/* The older files that a commit retires when it has finished. */
 typedef struct rset_retired {
     uint64_t current; /* the generation that has the name now */
     int      keep;    /* older ones stay as rset_kept_retire says; 0: all that are there */

@@ -188,7 +188,7 @@ make_way(const rset_local *local, rset_evidence *ev, bool in_step, rset_journal 
     rset_journal_leave(*out);
     *out = NULL;
     return in_step ? rset_fail(err, st, "%s", own.text)
-                   : rset_change_begin(&plain, ev, false, out, err);
+                   : rset_change_begin(&plain, ev, RSET_KEEP_NOTHING, out, err);
 }
 
 rset_status

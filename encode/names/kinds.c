@@ -143,7 +143,9 @@ rset_name_classify(const char *name, const char *prefix, rset_name *parsed,
     return parsed->scheme == NULL && kind == RSET_NAME_PLAIN ? RSET_NAME_DESC : kind;
 }
 
-/* ---- names of earlier releases ---- */
+/* ---- names of earlier releases ----
+ *
+ * They are no rows of the table, by which names are looked for: they are seen where a directory is listed. */
 
 static bool
 is_one_of(const char *text, const char *const *list)

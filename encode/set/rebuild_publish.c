@@ -85,14 +85,7 @@ note_names(const rset_repair *rep, bool redundancy, rset_err *err)
 static rset_status
 forget_others(rset_repair *rep, rset_err *err)
 {
-    char       *desc = rset_format_desc_name(rep->local->prefix, rep->header.infos[0].desc.rank);
-    rset_status st =
-        desc != NULL ? rset_forget_others(rep->local,
-                                          &(rset_commit){.name = rep->name, .desc_name = desc}, err)
-                     : rset_fail(err, RSET_NOMEM, "no memory to publish %s", rep->local->prefix);
-
-    free(desc);
-    return st;
+    return rset_forget_all_but(rep->local, rep->name, rep->header.infos[0].desc.rank, err);
 }
 
 /* Gives the file that was rolled back the recorded time: it counts as never changed (member/altered.c). */

@@ -9,7 +9,7 @@
 
 /* ---- what is looked at ---- */
 
-/* Of ranks together: not those have come that wrote the files, or each opens what it likes. */
+/* The ranks that have come are not those that wrote the files, or each opens what it likes. */
 static bool
 are_others(const scene *s)
 {
@@ -27,14 +27,15 @@ is_not_yet(const scene *s)
            v == RSET_VERDICT_VERIFY || v == RSET_VERDICT_LOOK;
 }
 
-/* The same, but nothing of what is found out depends on the content that files have. */
+/* Something is found out first that does not depend on the content of files. */
 static bool
 is_asking(const scene *s)
 {
     return s->then.verdict == RSET_VERDICT_SEARCH || s->then.verdict == RSET_VERDICT_ASK;
 }
 
-/* What another promise is about, whatever else is there: in use, not the right file, of another name, or of several generations. */
+/* Another promise says what becomes of these, whatever else is there: in use, not the right file, of another name, or of several
+ * generations. */
 static bool
 is_disturbed(const scene *s)
 {

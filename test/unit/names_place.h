@@ -35,7 +35,7 @@ rset_status names_note(const names_place *p, const char *name);
 
 /* How many are found; is `name` one of them? */
 size_t names_find(const names_place *p, const char *name, bool *is_out);
-/* So many are, and it is. */
+/* `n` names are found, and `name` is one of them. */
 void assert_names_found(const names_place *p, const char *name, size_t n);
 
 /* A file that is protected, with its names noted. */

@@ -214,7 +214,7 @@ files_of_a_newer_release_are_refused(world *w)
     }
 }
 
-/* What a release from before the extensions had a number has left, beside a file of rank 2 (FORMAT-extensions.md 10). */
+/* Names that a release from before the extensions had a number gave to what it left (FORMAT-extensions.md 10). */
 static const char *const former[] = {"redset.journal",
                                      "redset.journal.begun",
                                      "redset.0000073004ba5e51.journal",

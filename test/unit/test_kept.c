@@ -134,7 +134,7 @@ left_by_a_commit_that_did_not_come_to_be(void **state)
     lives_end(&w);
 }
 
-/* Those before it and after it are what they were (CO3). */
+/* The generations before it and after it are what they were (CO3). */
 static void
 a_middle_one_is_dropped(void **state)
 {
