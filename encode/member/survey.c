@@ -360,10 +360,13 @@ take_named_shadow(const survey *s, uint64_t generation, rset_evidence *ev, rset_
     return st;
 }
 
-/* A next journal counts once its generation is published, with the void mark or as an update. */
+/* A next journal counts once its generation is published, with the void mark or as an update. A first one beside a redundancy file is of
+ * a program that knew of none: it counts as long as that lives, which may be writing what was rebuilt since. */
 static bool
 counts(const survey *s, const rset_undo *undo, const rset_evidence *ev)
 {
+    if (undo->of == 0 && rset_evidence_generation(ev) != 0 && !undo->busy)
+        return false;
     return !rset_undo_is_next(undo) || (undo->of == rset_evidence_generation(ev) &&
                                         (s->ahead != 0 || ev->is_void || ev->over_name != NULL));
 }
@@ -399,7 +402,7 @@ take_journal(survey *s, uint64_t generation, rset_evidence *ev, rset_err *err)
     return RSET_OK;
 }
 
-/* That which leads back to what the redundancy file protects, whether it was noted or not. Where there is none, that of the generation
+/* That which leads back to what the redundancy file protects, whether it was noted or not, or a first one. Where there is none, that of the generation
  * that the descriptor says, or the newest that does not belong to one that is kept: what it leads back to is lost, or was never
  * protected. */
 static rset_status
@@ -408,11 +411,12 @@ find_journal(survey *s, rset_evidence *ev, rset_err *err)
     rset_status st = RSET_OK;
 
     if (ev->has_header)
-        return take_journal(s, rset_evidence_generation(ev), ev, err);
-    if (ev->has_desc)
+        st = take_journal(s, rset_evidence_generation(ev), ev, err);
+    else if (ev->has_desc)
         st = take_journal(s, ev->desc.generation, ev, err);
     for (size_t i = 0; st == RSET_OK && i < s->njournals; i++)
-        st = take_journal(s, s->journals[i], ev, err);
+        if (!ev->has_header || s->journals[i] == 0)
+            st = take_journal(s, s->journals[i], ev, err);
     return st;
 }
 

@@ -28,6 +28,17 @@ create(const job *j, int r, change_end end)
     change_close(&c, end);
 }
 
+static void
+assert_file(const char *path, const char *bytes, size_t len)
+{
+    size_t   size;
+    uint8_t *data = read_file(path, &size);
+
+    assert_int_equal(size, len);
+    assert_memory_equal(data, bytes, len);
+    free(data);
+}
+
 static const char *
 near(const job *j, int r, const char *name)
 {
@@ -211,6 +222,31 @@ being_written_is_refused(twice *w)
     twice_assert_recovers_to(w, &w->new);
 }
 
+/* ... nor where another process has rebuilt what the rank had lost after that had looked, and before it began to write. */
+static void
+being_written_over_what_was_rebuilt_is_refused(twice *w, int begun)
+{
+    rset_err    err = RSET_ERR_NONE;
+    const char *data = job_data(&w->job, 1);
+    change_of   c;
+
+    twice_lose_node(w, 1);
+    change_open(&c, w, 1);
+    assert_int_equal(job_recover(&w->job), RSET_OK);
+    assert_int_equal(rset_change_begin_first(&c.local, &c.ev, &c.journal, &err), RSET_OK);
+    assert_int_equal(unlink(data), 0);
+    if (begun != 0)
+        write_file(data, "half", 4);
+    assert_int_equal(job_recover(&w->job), RSET_BUSY);
+    if (begun != 0)
+        assert_file(data, "half", 4);
+    else
+        assert_false(exists(data));
+    change_close(&c, END_KILLED);
+    assert_int_equal(job_recover(&w->job), RSET_OK);
+    assert_data_as(w, &w->new);
+}
+
 /* P11: the very first commit, cut short when the ranks in `published` had published; on storage without attributes. All
  * come, and it goes forward. */
 static void
@@ -276,6 +312,7 @@ main(void)
         TWICE_TEST(fewer_ranks_remove_nothing, KIND_XOR),
         cmocka_unit_test(died_at_the_first_time),
         TWICE_TEST(being_written_is_refused, KIND_XOR),
+        TWICE_TEST_FOR(being_written_over_what_was_rebuilt_is_refused, KIND_XOR, 0, 2),
         TWICE_TEST_FOR(first_commit_goes_forward, KIND_XOR, 0, 16),
         TWICE_TEST(half_a_rebuild_asks, KIND_XOR),
         TWICE_TEST(nothing_put_aside_is_left, KIND_XOR),
