@@ -152,7 +152,7 @@ typedef struct rset_names {
  * redundancy file; and only once by this process, as long as nothing says that it has changed since: `data`, which is the
  * name of the data file, or NULL. Names of older generations that the names file lists are not looked for, and these may have gone since;
  * without a names file those are older whose protection is there. Names that others have put there since, without a names file, are missed where there is
- * no data file either (limitations.md). RSET_IO, RSET_NOMEM; RSET_USAGE, and an empty list: an earlier release has left something there
+ * no data file either (docs/behaviour.md). RSET_IO, RSET_NOMEM; RSET_USAGE, and an empty list: an earlier release has left something there
  * (rset_name_is_former). *out is to be freed in any case. */
 rset_status rset_names_find(rset_dir *dir, const char *prefix, const char *data, rset_names *out,
                             rset_err *err);

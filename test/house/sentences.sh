@@ -36,5 +36,5 @@ if [ -z "$(too_long <(words 41))" ] || [ -n "$(too_long <(words 40))" ]; then
     exit 1
 fi
 
-found=$(too_long README.md docs/{user-guide,configuration,limitations,troubleshooting,reliability,architecture,recovery}.md examples/README.md examples/slurm/README.md)
+found=$(too_long README.md docs/{user-guide,configuration,behaviour,limitations,troubleshooting,reliability,architecture,recovery}.md examples/README.md examples/slurm/README.md)
 [ -z "$found" ] || { printf 'more than 40 words:\n%s\n' "$found"; exit 1; }

@@ -40,7 +40,7 @@ void soak_told(soak_trial *l);
 
 /* Directories were damaged (l->damage): what is promised of them now? No less than before as long as a rank that nobody has touched
  * knows what was protected last, or anything else on disk tells of it; else the newest version that is left anywhere: an old
- * copy, of the whole or as moved files leave it where they were (docs/limitations.md). Asked after damage only: what an open
+ * copy, of the whole or as moved files leave it where they were (docs/user-guide.md). Asked after damage only: what an open
  * makes of the files changes no promise. */
 void soak_harmed(soak_trial *l);
 

@@ -109,7 +109,7 @@ gather(const soak_world *w, unsigned *moved)
     return fits;
 }
 
-/* Does a file lie where one of them opens it, and at home as well? Old copies are refused there, or read (docs/limitations.md). */
+/* Does a file lie where one of them opens it, and at home as well? Old copies are refused there, or read (docs/user-guide.md). */
 static bool
 in_the_way(const soak_world *w)
 {
@@ -166,7 +166,7 @@ others_agree(const soak_trial *l, const image *found)
     return true;
 }
 
-/* With SINGLE, which records nothing of other ranks, a rank is found by its number (docs/limitations.md). */
+/* With SINGLE, which records nothing of other ranks, a rank is found by its number (docs/user-guide.md). */
 static bool
 can_be_found(const soak_trial *l, int i)
 {

@@ -41,7 +41,7 @@ void probe(const char *path);
 
 /* A checkpoint of all ranks, which must be protected whatever was before. */
 void checkpoint(void);
-/* A message to rank 0 may wait there for its first coming (docs/limitations.md). */
+/* A message to rank 0 may wait there for its first coming (docs/behaviour.md). */
 void no_message_waits(void);
 /* What the application does with its own communicators gives what it should: nothing collective of
  * ours has got in between, and no message is left where it would be received. */

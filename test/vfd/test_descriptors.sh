@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# How many descriptors open files take, as docs/limitations.md says: counted, and with as many files as a usual limit permits.
+# How many descriptors open files take, as docs/behaviour.md says: counted, and with as many files as a usual limit permits.
 set -euo pipefail
 
 : "${REDSET_BUILD_DIR:?}" "${REDSET_SOURCE_DIR:?}" "${HDF5_PLUGIN_PATH:?}"

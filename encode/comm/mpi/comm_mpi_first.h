@@ -7,7 +7,7 @@
  * So ranks report to rank 0 first, in messages under a tag of their own, and only when all wait here
  * at the same time they call MPI_Comm_idup. Rank 0 sends to ranks that wait only; what another rank
  * has sent to a rank 0 that does not come stays there, and could be taken by a receive of any tag from
- * any source (docs/limitations.md). */
+ * any source (docs/behaviour.md). */
 #ifndef RSET_COMM_MPI_FIRST_H
 #define RSET_COMM_MPI_FIRST_H
 
