@@ -58,8 +58,17 @@ static const struct words {
                                  "a change of it was not finished, and nothing within reach of "
                                  "this process records what it was; open it with all ranks, name "
                                  "their directories with search=, or remove its undo journal "
-                                 "(.redset.journal) to open it as it is",
+                                 "(.redset.<generation>.undo) to open it as it is",
                                  0, 0},
+    [RSET_REASON_SERIAL_NO_RECORD] = {"no record, serial",
+                                      "it is missing, or is not as it was closed, and nothing "
+                                      "within reach of this process records what it was; open it "
+                                      "with all ranks, or name their directories with search=",
+                                      0, 0},
+    [RSET_REASON_SERIAL_UNRECORDED] = {"no record, as it is, serial",
+                                       "it was protected, and nothing within reach of this process "
+                                       "records what it should be; opened unverified",
+                                       0, 0},
     [RSET_REASON_NO_RECORD] = {"no record",
                                "no rank has a redundancy file left, and %s is missing, damaged, "
                                "partially written or of another generation than others. Nothing "

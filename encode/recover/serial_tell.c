@@ -74,7 +74,7 @@ rset_serial_conclude(rset_serial *v)
         say_restored(v);
     else
         rset_reason_say(v->decision.reason, &v->all, name, NULL, v->out->note, sizeof v->out->note);
-    if (v->decision.reason == RSET_REASON_NO_RECORD_AS_IS)
+    if (v->decision.reason == RSET_REASON_SERIAL_UNRECORDED)
         say_renamed(v);
     return RSET_OK;
 }

@@ -136,9 +136,15 @@ torn_is_not_opened_without_record(const scene *s)
         return;
     PROMISE(s, "what was protected once, and is partially written, is not opened",
             s->then.verdict != RSET_VERDICT_KEEP);
+}
+
+static void
+one_process_says_nothing_of_others(const scene *s)
+{
     if (s->policy.serial)
         PROMISE(s, "one process does not know what others record",
-                s->then.reason != RSET_REASON_NO_RECORD);
+                s->then.reason != RSET_REASON_NO_RECORD &&
+                    s->then.reason != RSET_REASON_NO_RECORD_AS_IS);
 }
 
 static void
@@ -373,6 +379,7 @@ keep_answers(const scene *s)
     deleted_is_not_refused(s);
     never_protected_is_left_alone(s);
     torn_is_not_opened_without_record(s);
+    one_process_says_nothing_of_others(s);
     first_written_is_opened_if_closed(s);
     never_protected_is_opened_unless_required(s);
     first_written_is_told_what_is_wrong(s);

@@ -159,13 +159,14 @@ one_process_keeps_them_as_well(void **state)
 {
     (void)state;
     for (const kind *k = kinds; k < kinds + KINDS; k++)
-        for (size_t m = 0; m < 2 * COUNT(more); m++) {
+        for (size_t m = 0; m < 4 * COUNT(more); m++) {
             scene s = {.of = {k, k, k, k}}; /* it sees the first only */
 
-            if (more[m / 2] == FACT(REWRITTEN))
+            if (more[m / 4] == FACT(REWRITTEN))
                 continue; /* that takes all ranks */
             s.all = sum_up(s.of, 1);
-            s.all.facts |= more[m / 2] | (m % 2 != 0 ? FACT(PRISTINE) : 0);
+            s.all.facts |=
+                more[m / 4] | (m % 2 != 0 ? FACT(PRISTINE) : 0) | (m / 2 % 2 != 0 ? FACT(SIGN) : 0);
             s.all.common = s.all.facts;
             each_policy(&s, true, check_serial);
         }
