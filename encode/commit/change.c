@@ -3,9 +3,11 @@
 
 #include "commit.h"
 #include "names/claim.h"
+#include "names/names.h"
 #include "remove.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 /* The void mark alone will do; but no journal may promise that the file can be rolled back. */
 static rset_status
@@ -78,17 +80,47 @@ rset_change_begin(const rset_local *local, rset_evidence *ev, rset_keep keep, rs
                  out, err);
 }
 
+/* Another process may have rebuilt, since this one looked, what had been protected here: that is void, too (P3). It has made a names file
+ * then, and sees the journal from now on. */
+static rset_status
+void_what_has_come(const rset_local *local, rset_evidence *ev, rset_err *err)
+{
+    rset_evidence now = {0};
+    char         *names = rset_join_names(local->prefix, RSET_NAME_NAMES);
+    rset_status   st = names != NULL ? RSET_OK
+                                     : rset_fail(err, RSET_NOMEM, "%s: no memory for a name",
+                                                 rset_local_name(local));
+
+    if (st == RSET_OK && rset_dir_has_file(local->dir, names))
+        st = rset_survey_local(local, &now, err);
+    free(names);
+    if (st != RSET_OK || !now.has_header) {
+        rset_evidence_free(&now);
+        return st;
+    }
+    rset_evidence_free(ev);
+    *ev = now;
+    return rset_set_void(local->dir, ev, true, err);
+}
+
 rset_status
 rset_change_begin_first(const rset_local *local, rset_evidence *ev, rset_journal **out,
                         rset_err *err)
 {
-    rset_status st = begin(local, ev, RSET_UNDO_KEPT, false, out, err);
+    rset_status st;
 
-    if (st != RSET_OK &&
-        !ev->undo.there) /* one begun without success would be taken for a crashed run's */
-        (void)rset_undo_remove(local->dir, local->prefix, &(rset_undo){.rotten = true}, NULL);
+    *out = NULL;
+    st = begin(local, ev, RSET_UNDO_KEPT, false, out, err);
     if (st == RSET_OK)
+        st = void_what_has_come(local, ev, err);
+    if (st == RSET_OK) {
         ev->unfinished = true;
+        return RSET_OK;
+    }
+    rset_journal_leave(*out);
+    *out = NULL;
+    if (!ev->undo.there) /* one begun without success would be taken for a crashed run's */
+        (void)rset_undo_remove(local->dir, local->prefix, &(rset_undo){.rotten = true}, NULL);
     return st;
 }
 
