@@ -210,7 +210,7 @@ open_existing(rset_handle *handle, rset_err *err)
         (void)H5Eclose_stack(records);
 }
 
-/* As a shadow file, if the session wants that. Where that cannot be, the old file is put aside, or it is an error: it is never
+/* As a shadow file, if the session wants that, which has made it. Where that cannot be, the old file is put aside, or it is an error: it is never
  * overwritten. */
 static void
 create(rset_handle *handle, rset_err *err)
@@ -219,9 +219,9 @@ create(rset_handle *handle, rset_err *err)
     hid_t       records;
 
     if (strcmp(at, handle->path) != 0) {
-        rset_handle_use_lower(handle, at, handle->flags);
+        rset_handle_use_lower(handle, at, handle->flags & ~(unsigned)H5F_ACC_EXCL);
         if (handle->lower != NULL) {
-            (void)rset_session_created(handle->session, &handle->is, err);
+            rset_session_created(handle->session, &handle->is);
             return;
         }
         records = rset_h5err_take();
@@ -236,7 +236,7 @@ create(rset_handle *handle, rset_err *err)
         return;
     rset_handle_use_lower(handle, handle->name, handle->flags);
     if (handle->lower != NULL && handle->session != NULL)
-        (void)rset_session_created(handle->session, &handle->is, err);
+        rset_session_created(handle->session, &handle->is);
 }
 
 /* Where it is known before anything is written that a new file will not be protected, that is an error with required=yes,

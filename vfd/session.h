@@ -76,7 +76,7 @@ const char *rset_session_at(const rset_session *session);
 const char *rset_session_older(const rset_session *session);
 
 /* The lower driver has created the file there: it is the file `is`. Local. */
-rset_status rset_session_created(rset_session *session, const rset_identity *is, rset_err *err);
+void rset_session_created(rset_session *session, const rset_identity *is);
 
 /* It could not be created as a shadow file: from now on the old one is put aside, and the new one has the name. With
  * required=yes, or where that cannot be, an error, and the old file is as it was (P3). Local. */

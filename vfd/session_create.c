@@ -130,8 +130,9 @@ create_shadow(rset_session *session, rset_err *err)
     }
     if (st == RSET_OK && session->how.found == RSET_MISSING)
         st = rset_placeholder_make(&session->at.local, &why);
-    else if (st == RSET_OK)
-        st = rset_shadow_make(&session->at.local, session->shadow.name, &why);
+    if (st == RSET_OK)
+        st = rset_shadow_make(&session->at.local, session->shadow.name, &session->shadow.guard,
+                              &why);
     if (st != RSET_OK)
         return create_otherwise(session, &why, err);
     rset_session_step(session, RSET_EVENT_SHADOW);
@@ -179,13 +180,10 @@ rset_session_create_aside(rset_session *session, rset_err *err)
 
 /* ---- and then ---- */
 
-rset_status
-rset_session_created(rset_session *session, const rset_identity *is, rset_err *err)
+void
+rset_session_created(rset_session *session, const rset_identity *is)
 {
     session->is = *is;
-    if (session->shadow.name == NULL)
-        return RSET_OK;
-    return rset_shadow_guard(&session->at.local, session->shadow.name, &session->shadow.guard, err);
 }
 
 /* Others shall see the file under its name from now on. It goes on changing: it is not closed. */

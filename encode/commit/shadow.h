@@ -14,14 +14,15 @@
 rset_status rset_shadow_begin(const rset_local *local, rset_evidence *ev, char **name_out,
                               rset_err *err);
 
-/* Makes the shadow file, empty and as open as the file in the place of which it will be; where there is none, the program makes
- * it, as it makes any new file. */
-rset_status rset_shadow_make(const rset_local *local, const char *name, rset_err *err);
-
 /* Keeps the shadow file that is written from being taken for one that a crashed run left, by any process, with or without
  * HDF5's locks, until *guard_out is closed. RSET_BUSY: another one writes it. */
 rset_status rset_shadow_guard(const rset_local *local, const char *name, rset_file **guard_out,
                               rset_err *err);
+
+/* Makes the shadow file, empty and as open as the file in the place of which it will be, and has its guard: *guard_out. Who takes it for
+ * one that a crashed run left, before it has that, removes it: then it is made again. RSET_IO, RSET_NOMEM; RSET_BUSY: that goes on. */
+rset_status rset_shadow_make(const rset_local *local, const char *name, rset_file **guard_out,
+                             rset_err *err);
 
 /* The shadow file local->shadow belongs to this commit now: a new name, in *name_out. */
 rset_status rset_shadow_rename(const rset_local *local, uint64_t generation, char **name_out,

@@ -19,6 +19,13 @@ rset_shadow_guard(const rset_local *local, const char *name, rset_file **guard_o
     return st;
 }
 
+/* Who had the guard before has removed the file, and a program has made a new one. */
+static bool
+is_another(rset_dir *dir, const char *name, rset_file *file)
+{
+    return !rset_file_has_name(dir, name, file) && rset_dir_has_file(dir, name);
+}
+
 rset_status
 rset_guarded_remove(rset_dir *dir, const char *name, rset_guard guard, bool *used_out,
                     rset_err *err)
@@ -28,7 +35,7 @@ rset_guarded_remove(rset_dir *dir, const char *name, rset_guard guard, bool *use
     rset_status st = RSET_OK;
 
     *used_out = rset_file_open_update(dir, name, &file, &ignored) == RSET_OK &&
-                !rset_file_guard_as(file, guard, true);
+                (!rset_file_guard_as(file, guard, true) || is_another(dir, name, file));
     if (!*used_out)
         st = rset_dir_unlink(dir, name, err);
     rset_file_close(file, NULL);

@@ -118,17 +118,26 @@ begin_change(change *c)
     c->tried = true;
 }
 
+/* The shadow file is made, and the program opens it; another file is made as the program would. */
+static rset_status
+make_as(change *c, const rset_local *local, const char *name, rset_file **out, rset_err *err)
+{
+    rset_access access = {.mode = image_mode_of(rset_dir_path(local->dir)), .gid = getegid()};
+    rset_status st;
+
+    (void)rset_file_access(local->dir, local->names[0], &access);
+    if (name != local->shadow)
+        return rset_file_create(local->dir, name, &access, out, err);
+    st = rset_shadow_make(local, name, &c->guard, err);
+    return st == RSET_OK ? rset_file_open_update(local->dir, name, out, err) : st;
+}
+
 static rset_status
 write_as(change *c, const rset_local *local, const char *name, rset_err *err)
 {
-    rset_access access = {.mode = image_mode_of(rset_dir_path(local->dir)), .gid = getegid()};
     rset_file  *file = NULL;
-    rset_status st, closed;
+    rset_status st = make_as(c, local, name, &file, err), closed;
 
-    (void)rset_file_access(local->dir, local->names[0], &access);
-    st = rset_file_create(local->dir, name, &access, &file, err);
-    if (st == RSET_OK && name == local->shadow)
-        st = rset_shadow_guard(local, name, &c->guard, err);
     for (size_t n = 0; st == RSET_OK && n < PIECES; n++) {
         size_t from = c->size * n / PIECES, to = c->size * (n + 1) / PIECES;
 

@@ -20,9 +20,10 @@ static struct {
     char       *base, *name;
     const char *data;
     rset_local  local;
-    rset_status guarded; /* what came of the guard while it was removed; RSET_BUG: nobody tried */
-    bool        vanishes;
-    int         renames; /* of what is begun, until it does not vanish before */
+    rset_status guarded;  /* what came of the guard while it was removed; RSET_BUG: nobody tried */
+    int         vanishes; /* so many times before it is guarded */
+    bool        replaced; /* once it is guarded, it gets a successor */
+    int         renames;  /* of what is begun, until it does not vanish before */
 } now;
 
 /* ---- calls in which the other one comes ---- */
@@ -51,10 +52,19 @@ unlink_while_it_is_guarded(int dir, const char *name, int flags)
 static int
 guard_what_vanishes(int fd, rset_guard which, short type)
 {
-    if (now.vanishes)
-        assert_int_equal(unlink(path_of("%s/%s", now.base, now.name)), 0);
-    now.vanishes = false;
-    return rset_sys_posix.guard(fd, which, type);
+    const char *path = path_of("%s/%s", now.base, now.name);
+    int         st;
+
+    if (now.vanishes > 0)
+        assert_int_equal(unlink(path), 0);
+    now.vanishes -= now.vanishes > 0;
+    st = rset_sys_posix.guard(fd, which, type);
+    if (now.replaced) {
+        assert_int_equal(unlink(path), 0);
+        write_file(path, "new", 3);
+    }
+    now.replaced = false;
+    return st;
 }
 
 static int
@@ -85,7 +95,8 @@ begin(void **state)
     sys.unlinkat = unlink_while_it_is_guarded;
     sys.guard = guard_what_vanishes;
     sys.renameat = rename_what_vanishes;
-    now.renames = 0;
+    now.renames = now.vanishes = 0;
+    now.replaced = false;
     rset_sys_use(&sys);
     return 0;
 }
@@ -156,10 +167,38 @@ who_comes_too_late_is_told(void **state)
     rset_err   err = RSET_ERR_NONE;
 
     (void)state;
-    now.vanishes = true;
+    now.vanishes = 1;
     assert_int_equal(rset_shadow_guard(&now.local, now.name, &guard, &err), RSET_BUSY);
     assert_non_null(strstr(err.text, "removed it before it was written"));
     rset_file_close(guard, NULL);
+}
+
+/* But one that makes it makes it again, and keeps it then. */
+static void
+what_vanishes_is_made_again(void **state)
+{
+    rset_file *guard = NULL;
+    rset_err   err = RSET_ERR_NONE;
+
+    (void)state;
+    assert_int_equal(unlink(path_of("%s/%s", now.base, now.name)), 0);
+    now.vanishes = 3;
+    if (rset_shadow_make(&now.local, now.name, &guard, &err) != RSET_OK)
+        fail_msg("%s", err.text);
+    assert_int_equal(now.vanishes, 0);
+    forget(false);
+    assert_true(rset_file_has_name(now.local.dir, now.name, guard));
+    rset_file_close(guard, NULL);
+}
+
+/* Two have found one that was left, and the first has removed it: the second does not remove what was made since. */
+static void
+what_took_its_name_stays(void **state)
+{
+    (void)state;
+    now.replaced = true;
+    forget(false);
+    assert_true(rset_dir_has_file(now.local.dir, now.name));
 }
 
 /* A program that has begun a journal holds its lock. */
@@ -206,6 +245,8 @@ main(void)
         HERE(nor_what_a_commit_removes),
         HERE(what_is_written_stays),
         HERE(who_comes_too_late_is_told),
+        HERE(what_vanishes_is_made_again),
+        HERE(what_took_its_name_stays),
         HERE(a_journal_that_is_begun_stays),
         HERE(one_that_vanishes_is_begun_again),
     };

@@ -162,7 +162,8 @@ begin_creation(actor *a)
     if (!a->evidence.any)
         return rset_change_begin_first(&a->file.local, &a->evidence, &a->journal, &a->err) ==
                RSET_OK;
-    return rset_shadow_begin(&a->file.local, &a->evidence, &a->shadow, &a->err) == RSET_OK;
+    return rset_shadow_begin(&a->file.local, &a->evidence, &a->shadow, &a->err) == RSET_OK &&
+           rset_shadow_make(&a->file.local, a->shadow, &a->guard, &a->err) == RSET_OK;
 }
 
 static bool
@@ -173,8 +174,6 @@ create(actor *a)
 
     stop(a, &s, BENCH_PHASE_CREATE);
     ok = ok && write_file(a);
-    if (ok && a->shadow != NULL)
-        ok = rset_shadow_guard(&a->file.local, a->shadow, &a->guard, &a->err) == RSET_OK;
     a->file.local.shadow = a->shadow;
     return ok;
 }
