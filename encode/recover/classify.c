@@ -123,6 +123,14 @@ is_newer(const rset_evidence *ev, uint64_t counts)
            (ev->undo.there && rset_generation_newer(ev->undo.head.generation, counts));
 }
 
+/* A commit that was decided has its data file, and still has to give it the name. */
+static bool
+is_to_come(const rset_evidence *ev, const rset_standing *standing, rset_state state)
+{
+    return state == RSET_STATE_COMMITTING &&
+           rset_evidence_has_shadow(ev, rset_generation_of_code(standing->counts));
+}
+
 static unsigned
 facts_of(const rset_evidence *ev, const rset_standing *standing, const rset_looked *looked,
          rset_state state)
@@ -134,7 +142,7 @@ facts_of(const rset_evidence *ev, const rset_standing *standing, const rset_look
     facts |= ev->any || undo->rotten ? RSET_FACT_SIGN : 0;
     facts |= changed && is_first(undo) ? RSET_FACT_FIRST : 0;
     facts |= looked->there ? 0 : RSET_FACT_MISSING;
-    facts |= looked->gone ? RSET_FACT_GONE : 0;
+    facts |= looked->gone && !is_to_come(ev, standing, state) ? RSET_FACT_GONE : 0;
     facts |= state == RSET_STATE_CLOSED && looked->there && looked->size != undo->head.closed
                  ? RSET_FACT_DAMAGED
                  : 0;

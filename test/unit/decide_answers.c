@@ -98,7 +98,7 @@ static void
 one_process_finishes_its_share(const scene *s)
 {
     if (!s->policy.serial || !all_in(s, RSET_STATE_COMMITTING) || is_disturbed(s) ||
-        any_fact(s, FACT(READONLY)))
+        any_fact(s, FACT(READONLY) | FACT(GONE)))
         return;
     PROMISE(s, "one process finishes its share", s->then.verdict == RSET_VERDICT_FORWARD);
 }
@@ -109,8 +109,8 @@ static void
 deleted_is_not_refused(const scene *s)
 {
     if ((s->all.common & FACT(GONE)) == 0 || s->policy.undelete || is_disturbed(s) ||
-        any_fact(s, FACT(PREPARED)) || in_state(s, RSET_STATE_COMMITTING) > 0)
-        return;
+        any_fact(s, FACT(PREPARED)) || (s->policy.serial && all_in(s, RSET_STATE_COMMITTING)))
+        return; /* one process finishes its share first */
     PROMISE(s, "what was deleted is like what never was",
             s->then.verdict == RSET_VERDICT_NEVER || is_not_yet(s));
 }

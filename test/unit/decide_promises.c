@@ -25,6 +25,11 @@ const kind kinds[KINDS] = {
      V_NONE},
     {"gone", RSET_STATE_CURRENT, FACT(SIGN) | FACT(MISSING) | FACT(GONE), {0}, V_NONE},
     {"committing", RSET_STATE_COMMITTING, FACT(SIGN), {0}, V_TORN},
+    {"committing, gone",
+     RSET_STATE_COMMITTING,
+     FACT(SIGN) | FACT(MISSING) | FACT(GONE),
+     {0},
+     V_NONE},
     {"open", RSET_STATE_OPEN, FACT(SIGN), {0}, V_TORN},
     {"open, in place", RSET_STATE_OPEN, FACT(SIGN) | FACT(IN_PLACE), {0}, V_TORN},
     {"closed a", RSET_STATE_CLOSED, FACT(SIGN), {5, 1, RANKS}, V_STEP_A},
@@ -220,7 +225,8 @@ never_is_never(const scene *s)
                 in_state(s, RSET_STATE_OPEN) + in_state(s, RSET_STATE_CLOSED) == 0);
 }
 
-/* One data file that is left makes it a loss; where none is, nothing brings them back unasked, but a commit that was decided. */
+/* One data file that is left, or is to come from a commit that was decided, makes it a loss; where none is, nothing brings them back
+ * unasked. */
 static void
 deleted_stays_deleted(const scene *s)
 {
@@ -228,7 +234,7 @@ deleted_stays_deleted(const scene *s)
 
     if (s->then.reason == RSET_REASON_DELETED)
         PROMISE(s, "deleted is what nobody has any more", gone && !s->policy.undelete);
-    if (gone && !s->policy.undelete && in_state(s, RSET_STATE_COMMITTING) == 0)
+    if (gone && !s->policy.undelete)
         PROMISE(s, "what was deleted stays deleted", s->then.verdict != RSET_VERDICT_RESTORE);
 }
 

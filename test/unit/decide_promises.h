@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-enum { RANKS = 4, KINDS = 25 };
+enum { RANKS = 4, KINDS = 26 };
 
 #define FACT(f)  RSET_FACT_##f
 #define COUNT(a) (sizeof(a) / sizeof *(a))

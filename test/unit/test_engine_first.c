@@ -264,6 +264,24 @@ first_commit_goes_forward(twice *w, int number)
     assert_all_ask(&w->job);
 }
 
+/* A job died when rank 1 had published its commit, and somebody has removed all data files since: they are deleted, as at any other time,
+ * and redundancy that could make them anew does not do so unasked. */
+static void
+deleted_after_a_decided_commit(twice *w)
+{
+    for (int r = 0; r < TWICE_RANKS; r++) {
+        if (r != 1)
+            unpublish(w, r);
+        assert_int_equal(unlink(job_data(&w->job, r)), 0);
+    }
+    assert_int_equal(job_recover(&w->job), RSET_ABSENT);
+    for (int r = 0; r < TWICE_RANKS; r++) {
+        assert_true(w->job.ranks[r].out.never);
+        assert_int_equal(w->job.ranks[r].out.reason, RSET_REASON_DELETED);
+        assert_false(exists(job_data(&w->job, r)));
+    }
+}
+
 /* A lost file came back, but its redundancy had not yet when the job died: on storage without attributes too, nobody
  * waits for that rank. */
 static void
@@ -315,6 +333,7 @@ main(void)
         TWICE_TEST(being_written_is_refused, KIND_XOR),
         TWICE_TEST_FOR(being_written_over_what_was_rebuilt_is_refused, KIND_XOR, 0, 2),
         TWICE_TEST_FOR(first_commit_goes_forward, KIND_XOR, 0, 16),
+        TWICE_TEST(deleted_after_a_decided_commit, EACH_KIND | KIND_SINGLE),
         TWICE_TEST(half_a_rebuild_asks, KIND_XOR),
         TWICE_TEST(nothing_put_aside_is_left, KIND_XOR),
     };
