@@ -402,9 +402,9 @@ take_journal(survey *s, uint64_t generation, rset_evidence *ev, rset_err *err)
     return RSET_OK;
 }
 
-/* That which leads back to what the redundancy file protects, whether it was noted or not, or a first one. Where there is none, that of the generation
- * that the descriptor says, or the newest that does not belong to one that is kept: what it leads back to is lost, or was never
- * protected. */
+/* That which leads back to what the redundancy file protects, whether it was noted or not; or a first one, of a program that lives. Where
+ * there is no redundancy file, that of the generation that the descriptor says, or the newest that does not belong to one that is kept:
+ * what it leads back to is lost, or was never protected. */
 static rset_status
 find_journal(survey *s, rset_evidence *ev, rset_err *err)
 {
