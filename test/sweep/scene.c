@@ -69,14 +69,15 @@ open_scene(scene *s, const scene_operation *op, const scene_kind *kind, const sc
     return there;
 }
 
-/* With SWEEP_HALF=1 one operation is tried with SINGLE and PARTNER, the next with XOR and RS; a sweep whose name is of odd length
- * has the other half. So in one run of all sweeps each operation meets each scheme in some of them. */
+/* With SWEEP_HALF=1 one operation is tried with SINGLE and PARTNER, the next with XOR and RS; with 2 it is the other way round, as in a
+ * sweep whose name is of odd length. So in one run of all sweeps each operation meets each scheme in some of them, and in two runs in
+ * each. */
 static bool
 is_in_half(int op, int kind)
 {
-    const bool half = getenv("SWEEP_HALF") != NULL && !sweep_all();
+    const char *half = sweep_all() ? NULL : getenv("SWEEP_HALF");
 
-    return !half || (op + kind / 2 + (int)strlen(sweep_name())) % 2 == 0;
+    return half == NULL || (op + kind / 2 + (int)strlen(sweep_name()) + atoi(half)) % 2 != 0;
 }
 
 void
