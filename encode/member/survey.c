@@ -1,230 +1,13 @@
-/* survey.c: what the disk says about one rank's protection. See member.h. */
-#include "delta.h"
+/* survey.c: what the disk says about one rank's protection. See member.h. Redundancy files: survey_redundancy.c. */
 #include "format/tree.h"
-#include "member.h"
 #include "names/claim.h"
-#include "names/names.h"
 #include "placeholder.h"
+#include "survey_internal.h"
 
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-/* ---- reading ---- */
-
-/* Reads and checks the header of `file`. Any failure but lack of memory, and RSET_USAGE, means: not there. */
-static rset_status
-read_header(const rset_layered *file, uint64_t size, const char *name, const rset_name *parsed,
-            rset_header *header_out, size_t *total_out, rset_err *err)
-{
-    rset_err    ignored = RSET_ERR_NONE;
-    uint8_t     head[RSET_TREE_HEAD], *buf = NULL;
-    size_t      got = 0, total = 0;
-    rset_status st = rset_layered_read(file, 0, head, sizeof head, &got, &ignored);
-
-    if (st == RSET_OK && got < sizeof head)
-        st = RSET_DAMAGED;
-    if (st == RSET_OK)
-        st = rset_tree_total(head, size, name, &total, &ignored);
-    if (st == RSET_OK && (buf = malloc(total)) == NULL)
-        st = rset_fail(err, RSET_NOMEM, "%s: no memory for its header", name);
-    if (st == RSET_OK)
-        st = rset_layered_read(file, 0, buf, total, &got, &ignored);
-    if (st == RSET_OK)
-        st = got == total
-                 ? rset_format_unpack_header(buf, total, name, parsed->member, header_out, &ignored)
-                 : RSET_DAMAGED;
-    if (st == RSET_NOMEM)
-        (void)rset_fail(err, RSET_NOMEM, "%s: no memory for its header", name);
-    if (st == RSET_USAGE)
-        (void)rset_fail_as(err, &ignored);
-    if (st == RSET_OK)
-        *total_out = total;
-    free(buf);
-    return st;
-}
-
-/* Does the header say what its file's name says? A file that was copied under another name is
- * somebody else's. */
-static bool
-names_itself(const rset_header *h, const rset_name *parsed)
-{
-    const rset_desc *d = &h->infos[0].desc;
-
-    return d->rank == parsed->rank && d->scheme == parsed->scheme && d->set == parsed->set &&
-           d->sets == parsed->sets && d->member == parsed->member && d->members == parsed->members;
-}
-
-/* A redundancy file that was found, with what is to be laid over it, if anything is. */
-typedef struct find {
-    const char  *name;  /* as the directory has it */
-    char        *base;  /* what lies below, when it is to be laid over that; owned */
-    bool         alone; /* ... and that is gone */
-    uint64_t     mark;  /* RSET_MARK_DISTRUSTED, RSET_MARK_REFUSED */
-    rset_overlay over;
-    rset_header  header;
-    size_t       total;
-} find;
-
-static void
-find_free(find *f)
-{
-    rset_header_free(&f->header);
-    rset_overlay_free(&f->over);
-    free(f->base);
-}
 
 static rset_status
-read_find(rset_dir *dir, const rset_name *parsed, find *f, rset_err *err)
-{
-    rset_layered file = {0};
-    rset_err     ignored = RSET_ERR_NONE;
-    uint64_t     size;
-    rset_status  st = rset_layered_open(dir, f->base != NULL ? f->base : f->name, f->name,
-                                       f->base != NULL ? &f->over : NULL, &file, &ignored);
-
-    if (st == RSET_NOMEM)
-        return rset_fail(err, st, "%s: no memory to read it", f->name);
-    if (st != RSET_OK)
-        return st;
-    size = f->base != NULL ? f->over.size : rset_layered_size(&file);
-    st = read_header(&file, size, f->name, parsed, &f->header, &f->total, err);
-    f->mark = file.base != NULL ? rset_file_get_mark(file.base) : 0;
-    rset_layered_close(&file);
-    if (st == RSET_OK && !names_itself(&f->header, parsed))
-        st = RSET_DAMAGED;
-    if (st == RSET_OK && f->base != NULL &&
-        f->header.infos[0].desc.generation != f->over.generation)
-        st = RSET_DAMAGED;
-    return st;
-}
-
-/* Complete, but not published. */
-static rset_status
-take_as_next(find *f, rset_evidence *ev, rset_err *err)
-{
-    uint64_t generation = f->header.infos[0].desc.generation;
-
-    if (ev->next_name != NULL && !rset_generation_newer(generation, ev->next))
-        return RSET_OK;
-    free(ev->next_name);
-    free(ev->next_together);
-    ev->next = generation;
-    ev->next_ranks = f->header.infos[0].desc.ranks;
-    ev->next_together = f->header.infos[0].together;
-    f->header.infos[0].together = NULL;
-    ev->next_name = strdup(f->name);
-    ev->next_updates = f->base != NULL;
-    return ev->next_name != NULL ? RSET_OK : rset_fail(err, RSET_NOMEM, "%s: no memory", f->name);
-}
-
-static rset_status
-take_as_current(find *f, bool is_void, rset_evidence *ev, rset_err *err)
-{
-    const char *name = f->base != NULL ? f->base : f->name;
-
-    rset_header_free(&ev->header);
-    rset_overlay_free(&ev->over);
-    free(ev->name);
-    free(ev->over_name);
-    ev->header = f->header;
-    ev->over = f->over;
-    ev->over_name = f->base != NULL ? strdup(f->name) : NULL;
-    ev->over_gone = f->alone;
-    ev->name = strdup(name);
-    ev->has_header = true;
-    ev->is_void = is_void;
-    ev->distrusted = f->mark != 0;
-    ev->refused = (f->mark & RSET_MARK_REFUSED) != 0;
-    ev->payload_at = f->total;
-    f->header = (rset_header){0};
-    f->over = (rset_overlay){0};
-    if (ev->name == NULL || (f->base != NULL && ev->over_name == NULL))
-        return rset_fail(err, RSET_NOMEM, "%s: no memory", name);
-    return RSET_OK;
-}
-
-/* Of two of one generation that counts which is laid over the other: that is how far the update came. */
-static bool
-counts_more(const find *f, const rset_evidence *ev)
-{
-    uint64_t generation = f->header.infos[0].desc.generation;
-
-    return !ev->has_header ||
-           rset_generation_newer(generation, ev->header.infos[0].desc.generation) ||
-           (f->base != NULL && generation == ev->header.infos[0].desc.generation);
-}
-
-/* What cannot be read counts as not there, unless a newer release can read it. And once a rank has decided on an update all others follow (P11):
- * going back to what was protected last because it cannot be read would leave it there, to be found, and to
- * count, the next time. */
-static rset_status
-taken(rset_status st, rset_name_kind kind, const char *name, const rset_err *own, rset_err *err)
-{
-    if (st == RSET_NOMEM || st == RSET_USAGE)
-        return rset_fail(err, st, "%s", own->text);
-    if (st == RSET_IO && kind == RSET_NAME_REDO)
-        return rset_fail(err, st,
-                         "%s: the update that it holds was decided on, and it cannot be read; "
-                         "check the storage, and open again",
-                         name);
-    return RSET_OK;
-}
-
-/* One survey under way. */
-typedef struct survey {
-    rset_dir   *dir;
-    const char *prefix;
-    uint64_t    ahead;     /* a generation whose prepared file counts as published, 0 for none */
-    bool        prepared;  /* there is a redundancy file that is not published */
-    int         published; /* redundancy files that are */
-    bool        vanished;  /* what was just seen was gone when it was opened: somebody renames */
-    uint64_t
-        *journals; /* generations that undo journals lead back to, but those that are kept; owned */
-    size_t njournals;
-} survey;
-
-/* Was it gone when it was to be read, or what it is laid over? */
-static bool
-has_vanished(const survey *s, const find *f, rset_status st)
-{
-    return st == RSET_ABSENT || (st == RSET_DAMAGED && f->base != NULL && !f->alone &&
-                                 !rset_dir_has_file(s->dir, f->base));
-}
-
-static rset_status
-take_redundancy(survey *s, const char *name, rset_name_kind kind, const rset_name *parsed,
-                rset_evidence *ev, rset_err *err)
-{
-    rset_dir   *dir = s->dir;
-    find        f = {.name = name};
-    rset_err    own = RSET_ERR_NONE;
-    bool        waiting = kind == RSET_NAME_NEW;
-    rset_status st = RSET_OK;
-
-    if (kind == RSET_NAME_REDO || (waiting && rset_delta_is(dir, name))) {
-        st = rset_delta_load(dir, name, &f.over, &own);
-        if (st == RSET_OK && !f.over.complete)
-            return RSET_OK;
-        if (st == RSET_OK)
-            st = rset_delta_base(dir, name, &f.base, &own);
-    }
-    f.alone = f.base != NULL && !rset_dir_has_file(dir, f.base);
-    if (st == RSET_OK)
-        st = read_find(dir, parsed, &f, &own);
-    s->vanished = s->vanished || has_vanished(s, &f, st);
-    if (st == RSET_OK && waiting &&
-        (s->ahead == 0 || f.header.infos[0].desc.generation != s->ahead))
-        st = take_as_next(&f, ev, &own);
-    else if (st == RSET_OK && counts_more(&f, ev))
-        st = take_as_current(&f, kind == RSET_NAME_VOID, ev, &own);
-    find_free(&f);
-    return taken(st, kind, name, &own, err);
-}
-
-static rset_status
-take_descriptor(survey *s, const char *name, const rset_name *parsed, rset_evidence *ev,
+take_descriptor(rset_survey_run *s, const char *name, const rset_name *parsed, rset_evidence *ev,
                 rset_err *err)
 {
     rset_err    ignored = RSET_ERR_NONE;
@@ -266,7 +49,7 @@ take_data(rset_dir *dir, const char *data_name, rset_evidence *ev)
 /* Notes whether the file that has the name was put aside as well: ranks that created their files anew elsewhere were about to take the name
  * away (move/old_copies.h). */
 static rset_status
-find_replaced(const survey *s, rset_evidence *ev, rset_err *err)
+find_replaced(const rset_survey_run *s, rset_evidence *ev, rset_err *err)
 {
     const uint64_t generation = rset_evidence_generation(ev);
     rset_identity  aside;
@@ -309,7 +92,8 @@ take_older(const rset_names *names, rset_evidence *ev, rset_err *err)
 }
 
 static rset_status
-take_name(survey *s, const rset_names *names, const char *name, rset_evidence *ev, rset_err *err)
+take_name(rset_survey_run *s, const rset_names *names, const char *name, rset_evidence *ev,
+          rset_err *err)
 {
     rset_name            parsed;
     uint64_t             generation = 0;
@@ -320,7 +104,7 @@ take_name(survey *s, const rset_names *names, const char *name, rset_evidence *e
     rset_status          st = RSET_OK;
 
     if (published || prepared || (kind == RSET_NAME_REDO && parsed.scheme != NULL))
-        st = take_redundancy(s, name, kind, &parsed, ev, err);
+        st = rset_survey_redundancy(s, name, kind, &parsed, ev, err);
     else if (kind == RSET_NAME_DESC)
         st = take_descriptor(s, name, &parsed, ev, err);
     else if (kind == RSET_NAME_SHADOW)
@@ -344,7 +128,7 @@ take_name(survey *s, const rset_names *names, const char *name, rset_evidence *e
 
 /* The shadow file of a redundancy file is looked for whether it was noted or not: what a commit rests on is never missed. */
 static rset_status
-take_named_shadow(const survey *s, uint64_t generation, rset_evidence *ev, rset_err *err)
+take_named_shadow(const rset_survey_run *s, uint64_t generation, rset_evidence *ev, rset_err *err)
 {
     char       *name;
     rset_status st = RSET_OK;
@@ -363,7 +147,7 @@ take_named_shadow(const survey *s, uint64_t generation, rset_evidence *ev, rset_
 /* A next journal counts once its generation is published, with the void mark or as an update. A first one beside a redundancy file is of
  * a program that knew of none: it counts as long as that lives, which may be writing what was rebuilt since. */
 static bool
-counts(const survey *s, const rset_undo *undo, const rset_evidence *ev)
+counts(const rset_survey_run *s, const rset_undo *undo, const rset_evidence *ev)
 {
     if (undo->of == 0 && rset_evidence_generation(ev) != 0 && !undo->busy)
         return false;
@@ -382,7 +166,7 @@ says_nothing(const rset_undo *undo, const rset_evidence *ev)
 
 /* Takes the journal of that generation in the place of one that says less. */
 static rset_status
-take_journal(survey *s, uint64_t generation, rset_evidence *ev, rset_err *err)
+take_journal(rset_survey_run *s, uint64_t generation, rset_evidence *ev, rset_err *err)
 {
     rset_undo   undo;
     rset_status st = rset_undo_load(s->dir, s->prefix, generation, &undo, err);
@@ -406,7 +190,7 @@ take_journal(survey *s, uint64_t generation, rset_evidence *ev, rset_err *err)
  * there is no redundancy file, that of the generation that the descriptor says, or the newest that does not belong to one that is kept:
  * what it leads back to is lost, or was never protected. */
 static rset_status
-find_journal(survey *s, rset_evidence *ev, rset_err *err)
+find_journal(rset_survey_run *s, rset_evidence *ev, rset_err *err)
 {
     rset_status st = RSET_OK;
 
@@ -421,7 +205,7 @@ find_journal(survey *s, rset_evidence *ev, rset_err *err)
 }
 
 static rset_status
-take_names(survey *s, const rset_names *names, rset_evidence *ev, rset_err *err)
+take_names(rset_survey_run *s, const rset_names *names, rset_evidence *ev, rset_err *err)
 {
     rset_status st = RSET_OK;
 
@@ -444,7 +228,7 @@ take_names(survey *s, const rset_names *names, rset_evidence *ev, rset_err *err)
 }
 
 static rset_status
-survey_all(survey *s, const char *data_name, rset_evidence *out, rset_err *err)
+survey_all(rset_survey_run *s, const char *data_name, rset_evidence *out, rset_err *err)
 {
     rset_names    names;
     rset_evidence ev = {0};
@@ -498,8 +282,8 @@ rset_survey_one(rset_dir *dir, const char *prefix, const char *data_name, rset_e
     rset_status   st = RSET_OK;
 
     for (int i = 0; i < LOOKS; i++) {
-        survey     s = {.dir = dir, .prefix = prefix};
-        unfinished now;
+        rset_survey_run s = {.dir = dir, .prefix = prefix};
+        unfinished      now;
 
         rset_evidence_free(&ev);
         st = survey_all(&s, data_name, &ev, err);
@@ -523,10 +307,10 @@ rset_status
 rset_survey_ahead(rset_dir *dir, const char *prefix, const char *data_name, uint64_t generation,
                   rset_evidence *out, rset_err *err)
 {
-    survey      s = {.dir = dir, .prefix = prefix, .ahead = generation};
-    rset_status st = survey_all(&s, data_name, out, err);
-    rset_name   parsed;
-    uint64_t    ignored;
+    rset_survey_run s = {.dir = dir, .prefix = prefix, .ahead = generation};
+    rset_status     st = survey_all(&s, data_name, out, err);
+    rset_name       parsed;
+    uint64_t        ignored;
 
     if (st == RSET_OK && out->has_header &&
         rset_name_classify(out->name, prefix, &parsed, &ignored) == RSET_NAME_NEW) {

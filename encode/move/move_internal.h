@@ -1,11 +1,13 @@
 /* move_internal.h: what bringing files to the ranks that have moved consists of:
  *   older.c     whose an older generation is that is kept beside a file
- *   room.c      another rank's file lies where one belongs: out of the way, and back
+ *   room_plan.c which files are renamed where another rank's file lies where one belongs
+ *   room.c      that file goes out of the way, and back
  *   offers.c    ranks that want their files are told who has them
  *   choose.c    what this rank sees of them, and which of those for itself it takes
  *   give.c      what a giver says of its files
  *   copy.c      brings one rank's files, with all that lies beside them, from one rank to another
- *   move.c      who takes which from whom; publishing, removing
+ *   publish.c   gives what came its names, and takes them from it again
+ *   move.c      who takes which from whom; removing what was given
  *   old_copies.c  copies of files that ranks have created anew elsewhere
  * Nobody else includes this. */
 #ifndef RSET_MOVE_INTERNAL_H
@@ -55,7 +57,7 @@ char *rset_move_older_prefix(const char *prefix, uint64_t generation);
  * generation. Local. RSET_IO: there is no room; RSET_BUSY, RSET_NOMEM. */
 rset_status rset_move_free_older(const rset_local *local, bool stays, rset_err *err);
 
-/* ---- room.c ---- */
+/* ---- room_plan.c ---- */
 
 typedef struct rset_move_renamed {
     char from[NAME_MAX + 1], to[NAME_MAX + 1];
@@ -77,6 +79,41 @@ typedef struct rset_move_room {
     rset_move_names    names;
 } rset_move_room;
 
+/* Whose room is made, and by whom. */
+typedef struct rset_move_guest {
+    int rank;  /* that opens the file */
+    int owner; /* that wrote what lies there; -1: nobody else */
+    int ranks; /* of the job */
+} rset_move_guest;
+
+/* Files change their names. */
+typedef struct rset_move_removal {
+    rset_move_room *room;
+    rset_dir       *dir;
+    const char     *from, *to; /* of the data file that is opened */
+    rset_move_guest guest;     /* its owner has the newest of what goes; -1: that stays */
+    bool            home;      /* it comes home */
+    rset_err       *err;
+} rset_move_removal;
+
+/* What is renamed together; the directory is synced before another order of files begins. */
+typedef enum {
+    RSET_MOVE_DATA,
+    RSET_MOVE_BESIDE,
+    RSET_MOVE_REDUNDANCY,
+    RSET_MOVE_ORDERS,
+    RSET_MOVE_STAYS = RSET_MOVE_ORDERS
+} rset_move_order;
+
+/* Lists in v->room what is to be renamed: RSET_MOVE_ORDERS orders of files, in the order that is given. Local. RSET_IO: a name is taken,
+ * or too long, or a directory cannot be read; RSET_NOMEM. */
+rset_status rset_move_plan(const rset_move_removal *v, const rset_move_order *orders);
+
+/* RSET_NOMEM, and *v->err says so of that file. */
+rset_status rset_move_no_memory(const rset_move_removal *v);
+
+/* ---- room.c ---- */
+
 /* `name`, which a names file with that prefix lists, is about to be made (N1). *made_out: there was no names file of it.
  * Local. RSET_IO, RSET_NOMEM. */
 rset_status rset_move_note(rset_dir *dir, const char *prefix, const char *name, bool *made_out,
@@ -84,13 +121,6 @@ rset_status rset_move_note(rset_dir *dir, const char *prefix, const char *name, 
 
 /* Is there no names file yet? Local. */
 bool rset_move_lacks_names(rset_dir *dir, const char *prefix);
-
-/* Whose room is made, and by whom. */
-typedef struct rset_move_guest {
-    int rank;  /* that opens the file */
-    int owner; /* that wrote what lies there; -1: nobody else */
-    int ranks; /* of the job */
-} rset_move_guest;
 
 /* Puts another rank's file that lies where that of `local` belongs out of the way, durably, with all that lies beside it: the
  * newest, where it is guest->owner's, and each older generation that is another rank's. What says nothing of its rank goes with the newest.
@@ -202,7 +232,7 @@ size_t rset_move_make_piece(rset_move_giver *g);
 /* The taker of now has all. Local. */
 void rset_move_give_to_next(rset_move_giver *g);
 
-/* ---- move.c, choose.c ---- */
+/* ---- move.c, choose.c, publish.c ---- */
 
 struct rset_move {
     rset_move_args   args;
@@ -228,5 +258,13 @@ rset_holding rset_move_own_holding(const rset_move_args *args);
  * out of the way here. *any: this rank has changed something; afterwards: any rank has, or may find something to choose. Where none
  * does, nobody is told anything. Collective, with this rank's failure so far. RSET_IO: a directory could not be read. */
 rset_status rset_move_learn_offers(rset_move *m, rset_status before, bool *any);
+
+/* Gives all files of m->job their names, durably: what had one of these is called otherwise for as long. Local. RSET_IO: some have
+ * their names then; RSET_NOMEM. */
+rset_status rset_move_publish(rset_move *m);
+
+/* Removes what came, whether it has its names or not, and the names files that it had to have. What had one of the names has it
+ * again. Local. */
+void rset_move_take_back(const rset_move *m);
 
 #endif

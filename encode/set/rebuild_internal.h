@@ -1,5 +1,6 @@
-/* rebuild_internal.h: what the parts of a rebuild share: rebuild_look.c finds out who has what, rebuild_share.c tells it, rebuild.c computes, over.c puts it into the damaged file where there is
- * no room beside that, rebuild_publish.c gives names. Nobody else includes this. */
+/* rebuild_internal.h: what the parts of a rebuild share: rebuild_look.c finds out who has what, rebuild_own.c what is
+ * bad of it, rebuild_share.c tells it, rebuild.c computes, over.c puts it into the damaged file where there is no room beside that,
+ * rebuild_publish.c gives names. Nobody else includes this. */
 #ifndef RSET_REBUILD_INTERNAL_H
 #define RSET_REBUILD_INTERNAL_H
 
@@ -8,6 +9,13 @@
 /* What was prepared goes before the data that it belongs to (P11), and so do files that crashed runs have written beside it. It is
  * decided that the older generation counts. */
 rset_status rset_repair_discard(rset_repair *rep, rset_err *err);
+
+/* ---- rebuild_own.c ---- */
+
+/* Compares this member's own data and redundancy with the records, as far as it has any; `has`: it has a header. What differs is in
+ * rep->health then, what cannot be compared in rep->flags, and what is to be written in rep->data_out, ->redundancy_out, ->desc_out.
+ * Local. RSET_IO, RSET_NOMEM. */
+rset_status rset_repair_verify_own(rset_repair *rep, bool has, rset_err *err);
 
 /* ---- rebuild_share.c ---- */
 

@@ -1,4 +1,4 @@
-/* store.c: regular files (store.h): read one, or write a new one. Directories: store_dir.c; who may use them: store_access.c, store_attrs.c. */
+/* store.c: regular files (store.h): read one, or write a new one. Directories: store_dir.c, store_names.c; who may use them: store_access.c, store_attrs.c. */
 #include "store_sys.h"
 
 #include "common/bytes.h"

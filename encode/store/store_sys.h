@@ -1,4 +1,4 @@
-/* store_sys.h: what store.c and store_dir.c share. Nobody else includes this. */
+/* store_sys.h: what the files of this room share. Nobody else includes this. */
 #ifndef RSET_STORE_SYS_H
 #define RSET_STORE_SYS_H
 

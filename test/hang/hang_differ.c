@@ -22,48 +22,14 @@ typedef struct verdict {
     const char *fail, *words;
 } verdict;
 
-static bool
-timed_close(hid_t file)
-{
-    double start = now(), seconds;
-    bool   ok = job_took(H5Fclose(file)) >= 0;
-
-    seconds = now() - start;
-    job_report("close", ok, seconds);
-    CHECK(seconds < PATIENCE * limit);
-    return ok;
-}
-
-/* Opened, read and closed; true when that worked. */
-static bool
-timed_open(const char *path, unsigned flags, hid_t fapl)
-{
-    double start = now(), seconds;
-    hid_t  file = job_took(H5Fopen(path, flags, fapl));
-
-    seconds = now() - start;
-    job_report("open", file >= 0, seconds);
-    CHECK(seconds < PATIENCE * limit);
-    if (file < 0)
-        return false;
-    CHECK(job_content(file) == OLD);
-    return timed_close(file);
-}
-
-static const char *
-mine(void)
-{
-    return job_path("ckpt_%d.h5", rank);
-}
-
 /* Creates and closes this rank's file. */
 static bool
 create_and_close(hid_t fapl)
 {
-    hid_t file = job_create(mine(), fapl, OLD);
+    hid_t file = job_create(job_mine(), fapl, OLD);
 
     job_meet(MPI_COMM_WORLD);
-    return timed_close(file);
+    return job_closes(file);
 }
 
 /* ---- settings ---- */
@@ -124,11 +90,11 @@ case_timeout(void)
 
     snprintf(hasty, sizeof hasty, "timeout=%g", limit / 8);
     fapl = job_driver(rank == 1 ? hasty : "");
-    file = job_create(mine(), fapl, OLD);
+    file = job_create(job_mine(), fapl, OLD);
     job_meet(MPI_COMM_WORLD);
     if (rank == 3)
         usleep((useconds_t)(limit / 2 * 1e6));
-    ok = timed_close(file);
+    ok = job_closes(file);
     H5Pclose(fapl);
     return ok;
 }
@@ -139,11 +105,11 @@ static bool
 case_name(void)
 {
     hid_t fapl = job_driver("");
-    hid_t file = job_create(rank == 3 ? job_path("other_3.h5") : mine(), fapl, OLD);
-    bool  ok = timed_close(file);
+    hid_t file = job_create(rank == 3 ? job_path("other_3.h5") : job_mine(), fapl, OLD);
+    bool  ok = job_closes(file);
 
     if (rank == 3)
-        rename(job_path("other_3.h5"), mine());
+        rename(job_path("other_3.h5"), job_mine());
     H5Pclose(fapl);
     return ok;
 }
@@ -151,11 +117,11 @@ case_name(void)
 static bool
 case_order(void)
 {
-    hid_t fapl = job_driver(""), a = job_create(mine(), fapl, OLD);
+    hid_t fapl = job_driver(""), a = job_create(job_mine(), fapl, OLD);
     hid_t b = job_create(job_path("other_%d.h5", rank), fapl, OLD);
-    bool  ok = timed_close(rank % 2 ? b : a);
+    bool  ok = job_closes(rank % 2 ? b : a);
 
-    ok = timed_close(rank % 2 ? a : b) && ok;
+    ok = job_closes(rank % 2 ? a : b) && ok;
     H5Pclose(fapl);
     return ok;
 }
@@ -169,8 +135,8 @@ case_read_only(void)
     hid_t fapl = job_driver("");
     bool  ok;
 
-    job_protect(mine(), fapl, OLD);
-    ok = timed_open(mine(), rank == 3 ? H5F_ACC_RDONLY : H5F_ACC_RDWR, fapl);
+    job_protect(job_mine(), fapl, OLD);
+    ok = job_opens(job_mine(), rank == 3 ? H5F_ACC_RDONLY : H5F_ACC_RDWR, fapl);
     H5Pclose(fapl);
     return ok;
 }
@@ -182,12 +148,12 @@ case_create(void)
     hid_t fapl = job_driver(""), file;
     bool  ok;
 
-    job_protect(mine(), fapl, OLD);
+    job_protect(job_mine(), fapl, OLD);
     if (rank == 3) {
-        ok = timed_open(mine(), H5F_ACC_RDWR, fapl);
+        ok = job_opens(job_mine(), H5F_ACC_RDWR, fapl);
     } else {
-        file = job_create(mine(), fapl, OLD);
-        ok = timed_close(file);
+        file = job_create(job_mine(), fapl, OLD);
+        ok = job_closes(file);
     }
     H5Pclose(fapl);
     return ok;
@@ -245,11 +211,11 @@ open_without(int without, int lost)
     hid_t all = job_driver(""), fapl = driver_but_for(without);
     bool  ok;
 
-    job_protect(mine(), all, OLD);
+    job_protect(job_mine(), all, OLD);
     if (rank == lost)
-        job_lose(mine());
+        job_lose(job_mine());
     job_meet(MPI_COMM_WORLD);
-    ok = timed_open(mine(), H5F_ACC_RDONLY, fapl);
+    ok = job_opens(job_mine(), H5F_ACC_RDONLY, fapl);
     H5Pclose(all);
     H5Pclose(fapl);
     return ok;
@@ -277,13 +243,13 @@ absent_close(int absent, bool met)
 
     if (met)
         job_protect(job_path("met_%d.h5", rank), fapl, OLD);
-    file = job_create(mine(), fapl, OLD);
+    file = job_create(job_mine(), fapl, OLD);
     job_meet(MPI_COMM_WORLD);
     if (rank != absent)
-        ok = timed_close(file);
+        ok = job_closes(file);
     job_meet(MPI_COMM_WORLD); /* so long it was elsewhere */
     if (rank == absent)
-        ok = timed_close(file);
+        ok = job_closes(file);
     H5Pclose(fapl);
     return ok;
 }
@@ -297,19 +263,19 @@ case_unopenable(void)
     double start;
     bool   ok;
 
-    job_protect(mine(), fapl, OLD);
+    job_protect(job_mine(), fapl, OLD);
     snprintf(kept, sizeof kept, "%s", job_path("kept"));
     if (rank == 2)
-        CHECK(rename(mine(), kept) == 0 && symlink(mine(), mine()) == 0);
+        CHECK(rename(job_mine(), kept) == 0 && symlink(job_mine(), job_mine()) == 0);
     job_meet(MPI_COMM_WORLD);
     start = now();
-    ok = timed_open(mine(), H5F_ACC_RDWR, fapl) || timed_open(mine(), H5F_ACC_RDONLY, fapl);
+    ok = job_opens(job_mine(), H5F_ACC_RDWR, fapl) || job_opens(job_mine(), H5F_ACC_RDONLY, fapl);
     CHECK(now() - start < limit);
     job_meet(MPI_COMM_WORLD);
     if (rank == 2)
-        CHECK(rename(kept, mine()) == 0);
+        CHECK(rename(kept, job_mine()) == 0);
     job_meet(MPI_COMM_WORLD);
-    CHECK(timed_open(mine(), H5F_ACC_RDWR, fapl));
+    CHECK(job_opens(job_mine(), H5F_ACC_RDWR, fapl));
     H5Pclose(fapl);
     return ok;
 }
@@ -350,13 +316,13 @@ case_absent_others(void)
     bool  ok = true;
 
     job_protect(job_path("met_%d.h5", rank), fapl, OLD);
-    file = job_create(mine(), fapl, OLD);
+    file = job_create(job_mine(), fapl, OLD);
     job_meet(MPI_COMM_WORLD);
     if (rank == 0)
-        ok = timed_close(file);
+        ok = job_closes(file);
     job_meet(MPI_COMM_WORLD);
     if (rank != 0)
-        ok = timed_close(file);
+        ok = job_closes(file);
     H5Pclose(fapl);
     return ok;
 }
@@ -367,9 +333,9 @@ case_absent_open(void)
     hid_t fapl = job_driver("");
     bool  ok = true;
 
-    job_protect(mine(), fapl, OLD);
+    job_protect(job_mine(), fapl, OLD);
     if (rank != 3)
-        ok = timed_open(mine(), H5F_ACC_RDWR, fapl);
+        ok = job_opens(job_mine(), H5F_ACC_RDWR, fapl);
     H5Pclose(fapl);
     return ok;
 }
@@ -381,14 +347,14 @@ case_absent_lost(void)
     hid_t fapl = job_driver("");
     bool  ok = true;
 
-    job_protect(mine(), fapl, OLD);
+    job_protect(job_mine(), fapl, OLD);
     if (rank == 3)
-        job_lose(mine());
+        job_lose(job_mine());
     job_meet(MPI_COMM_WORLD);
     if (rank != 3)
-        CHECK(!timed_open(mine(), H5F_ACC_RDONLY, fapl));
+        CHECK(!job_opens(job_mine(), H5F_ACC_RDONLY, fapl));
     job_meet(MPI_COMM_WORLD);
-    ok = timed_open(mine(), H5F_ACC_RDONLY, fapl);
+    ok = job_opens(job_mine(), H5F_ACC_RDONLY, fapl);
     H5Pclose(fapl);
     return ok;
 }
@@ -401,16 +367,16 @@ case_absent_damaged(void)
     const bool damaged = rank == 1 || rank == 2;
     bool       ok = true;
 
-    job_protect(mine(), fapl, OLD);
+    job_protect(job_mine(), fapl, OLD);
     if (damaged)
-        job_flip(mine());
+        job_flip(job_mine());
     job_meet(MPI_COMM_WORLD);
     if (rank != 3)
-        CHECK(!timed_open(mine(), H5F_ACC_RDONLY, fapl));
+        CHECK(!job_opens(job_mine(), H5F_ACC_RDONLY, fapl));
     if (damaged)
-        job_flip(mine());
+        job_flip(job_mine());
     job_meet(MPI_COMM_WORLD);
-    ok = timed_open(mine(), H5F_ACC_RDONLY, fapl);
+    ok = job_opens(job_mine(), H5F_ACC_RDONLY, fapl);
     H5Pclose(fapl);
     return ok;
 }
@@ -419,12 +385,12 @@ case_absent_damaged(void)
 static bool
 case_exits(void)
 {
-    hid_t fapl = job_driver(""), file = job_create(mine(), fapl, OLD);
+    hid_t fapl = job_driver(""), file = job_create(job_mine(), fapl, OLD);
 
     job_meet(MPI_COMM_WORLD);
     if (rank == 1)
         exit(0);
-    return timed_close(file);
+    return job_closes(file);
 }
 
 static const struct {
@@ -479,7 +445,7 @@ differ(const char *name)
     snprintf(words, sizeof words, cases[i].want.words, host);
     CHECK(job_anyone_said(MPI_COMM_WORLD, words));
     job_goes_on();
-    CHECK(job_content_of(mine()) == OLD);
+    CHECK(job_content_of(job_mine()) == OLD);
 }
 
 /* ---- other ranks ---- */
@@ -489,7 +455,7 @@ write_files(void)
 {
     hid_t fapl = job_driver("");
 
-    job_protect(mine(), fapl, OLD);
+    job_protect(job_mine(), fapl, OLD);
     H5Pclose(fapl);
 }
 
@@ -499,7 +465,7 @@ reopen(int shift)
     hid_t fapl = job_driver("");
     int   ok, all, file = rank < 4 ? (rank + shift) % 4 : rank;
 
-    ok = timed_open(job_path("ckpt_%d.h5", file), H5F_ACC_RDONLY, fapl);
+    ok = job_opens(job_path("ckpt_%d.h5", file), H5F_ACC_RDONLY, fapl);
     CHECK(ok || said[0] != '\0');
     MPI_Allreduce(&ok, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     CHECK(all == 0 || all == ranks);

@@ -131,7 +131,7 @@ compare(const plan *p, MPI_Comm left, bool ok)
 static void
 strike(const plan *p)
 {
-    const char *path = job_path("ckpt_%d.h5", rank), *next = job_path("next_%d.h5", rank);
+    const char *path = job_mine(), *next = job_path("next_%d.h5", rank);
     const plan  close_next = {.operation = "first", .who = p->who};
     hid_t       fapl = job_driver(""), file, second;
     MPI_Comm    left;
@@ -172,7 +172,7 @@ strike(const plan *p)
 static int
 read_with(hid_t fapl)
 {
-    hid_t file = job_took(H5Fopen(job_path("ckpt_%d.h5", rank), H5F_ACC_RDONLY, fapl));
+    hid_t file = job_took(H5Fopen(job_mine(), H5F_ACC_RDONLY, fapl));
     int   content = file < 0 ? 0 : job_content(file);
 
     if (file < 0)
@@ -193,8 +193,8 @@ check(void)
 {
     static const char *const names[] = {"refused", "OLD", "NEW"};
     hid_t                    fapl = job_driver(""), as_it_is = job_driver("required=no");
-    int  plain = job_content_of(job_path("ckpt_%d.h5", rank)), content, least, most;
-    bool is_protected = access(job_path("ckpt_3.h5.3.redset"), F_OK) == 0 ||
+    int                      plain = job_content_of(job_mine()), content, least, most;
+    bool                     is_protected = access(job_path("ckpt_3.h5.3.redset"), F_OK) == 0 ||
                         access(job_path("ckpt_3.h5.3.redset.void"), F_OK) == 0;
 
     job_meet(MPI_COMM_WORLD);

@@ -45,7 +45,7 @@ close_in_time(hid_t file)
 static void
 late(MPI_Comm comm)
 {
-    hid_t fapl = driver(comm, limit), file = job_create(job_path("ckpt_%d.h5", rank), fapl, OLD);
+    hid_t fapl = driver(comm, limit), file = job_create(job_mine(), fapl, OLD);
 
     job_meet(MPI_COMM_WORLD);
     if (rank != 2)
@@ -64,7 +64,7 @@ stand_still(hid_t fapl, int who)
     hid_t    file;
 
     MPI_Comm_split(MPI_COMM_WORLD, rank == who, rank, &others);
-    file = job_create(job_path("ckpt_%d.h5", rank), fapl, OLD);
+    file = job_create(job_mine(), fapl, OLD);
     job_meet(MPI_COMM_WORLD);
     if (rank == who)
         strike_arm("send", 10, "stop");
@@ -93,7 +93,7 @@ failed_steps(hid_t fapl)
     int ok = 0, all = 0, n = 0;
 
     for (; !all && n < TRIES; n++) {
-        hid_t file = job_create(job_path("ckpt_%d.h5", rank), fapl, NEW);
+        hid_t file = job_create(job_mine(), fapl, NEW);
 
         job_meet(MPI_COMM_WORLD);
         ok = file >= 0 && close_in_time(file);
@@ -111,7 +111,7 @@ one_is_lost_and_back(hid_t fapl)
     if (rank == 3)
         job_lose(job_path("ckpt_3.h5"));
     job_meet(MPI_COMM_WORLD);
-    file = job_took(H5Fopen(job_path("ckpt_%d.h5", rank), H5F_ACC_RDONLY, fapl));
+    file = job_took(H5Fopen(job_mine(), H5F_ACC_RDONLY, fapl));
     CHECK(file >= 0 && job_content(file) == NEW);
     CHECK(H5Fclose(file) >= 0);
 }
@@ -123,7 +123,7 @@ same(MPI_Comm comm)
 
     behind = job_async();
     fapl = driver(comm, limit);
-    job_protect(job_path("ckpt_%d.h5", rank), fapl, OLD);
+    job_protect(job_mine(), fapl, OLD);
     CHECK(job_took(H5FDredset_wait(NULL)) >= 0);
     for (int who = 1; who >= 0; who--) {
         stand_still(fapl, who);
@@ -161,7 +161,7 @@ again(void)
     job_ask();
     fapl = driver(comm, 20);
     CHECK(fapl >= 0);
-    job_protect(job_path("ckpt_%d.h5", rank), fapl, NEW);
+    job_protect(job_mine(), fapl, NEW);
     one_is_lost_and_back(fapl);
     H5Pclose(fapl);
     MPI_Comm_free(&comm);

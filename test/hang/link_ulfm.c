@@ -126,7 +126,7 @@ report(const char *what, bool ok, const plan *p)
 static hid_t
 prepare(const plan *p, hid_t fapl, MPI_Comm crew)
 {
-    const char *path = job_path("ckpt_%d.h5", rank);
+    const char *path = job_mine();
     hid_t       file = job_create(path, fapl, is(p->operation, "first") ? NEW : OLD);
 
     if (is(p->operation, "first"))
@@ -148,7 +148,7 @@ operate(const plan *p, hid_t fapl, hid_t file)
 {
     if (is(p->operation, "first") || is(p->operation, "update"))
         return job_took(H5Fclose(file)) >= 0;
-    file = job_took(H5Fopen(job_path("ckpt_%d.h5", rank), H5F_ACC_RDONLY, fapl));
+    file = job_took(H5Fopen(job_mine(), H5F_ACC_RDONLY, fapl));
     if (file < 0)
         return false;
     CHECK(job_content(file) == OLD);
@@ -205,7 +205,7 @@ in_world(const plan *p)
 {
     MPI_Errhandler handler;
     hid_t          fapl = driver(MPI_COMM_NULL);
-    hid_t          file = job_create(job_path("ckpt_%d.h5", rank), fapl, NEW);
+    hid_t          file = job_create(job_mine(), fapl, NEW);
 
     job_meet(MPI_COMM_WORLD);
     strike_before(p);
@@ -220,7 +220,7 @@ in_world(const plan *p)
 static void
 revoked(MPI_Comm crew)
 {
-    hid_t fapl = driver(crew), file = job_create(job_path("ckpt_%d.h5", rank), fapl, NEW);
+    hid_t fapl = driver(crew), file = job_create(job_mine(), fapl, NEW);
 
     job_meet(crew);
     MPIX_Comm_revoke(crew);

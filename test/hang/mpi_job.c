@@ -177,6 +177,12 @@ job_path(const char *fmt, ...)
     return path;
 }
 
+const char *
+job_mine(void)
+{
+    return job_path("ckpt_%d.h5", rank);
+}
+
 static void
 fill(int *data, int content)
 {
@@ -256,6 +262,33 @@ job_protect(const char *path, hid_t fapl, int content)
     if (said[0] != '\0')
         fprintf(stderr, "rank %d: %s\n", rank, said);
     job_meet(MPI_COMM_WORLD);
+}
+
+bool
+job_closes(hid_t file)
+{
+    double start = now(), seconds;
+    bool   ok = job_took(H5Fclose(file)) >= 0;
+
+    seconds = now() - start;
+    job_report("close", ok, seconds);
+    CHECK(seconds < PATIENCE * limit);
+    return ok;
+}
+
+bool
+job_opens(const char *path, unsigned flags, hid_t fapl)
+{
+    double start = now(), seconds;
+    hid_t  file = job_took(H5Fopen(path, flags, fapl));
+
+    seconds = now() - start;
+    job_report("open", file >= 0, seconds);
+    CHECK(seconds < PATIENCE * limit);
+    if (file < 0)
+        return false;
+    CHECK(job_content(file) == OLD);
+    return job_closes(file);
 }
 
 void

@@ -60,6 +60,8 @@ hid_t job_driver(const char *settings);
 
 /* DIR/<formatted name> */
 const char *job_path(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* That of this rank's file. As job_path. */
+const char *job_mine(void);
 /* Creates a file with this content, and leaves it open; negative on failure. */
 hid_t job_create(const char *path, hid_t fapl, int content);
 /* Writes other content into an open file. */
@@ -70,6 +72,10 @@ int job_content(hid_t file);
 int job_content_of(const char *path);
 /* Creates, protects and closes a file on all ranks, which must work. */
 void job_protect(const char *path, hid_t fapl, int content);
+/* Closes a file, in time; true when that worked. Reports it. */
+bool job_closes(hid_t file);
+/* Opens, reads and closes one that has the content OLD, in time; true when that worked. Reports it. */
+bool job_opens(const char *path, unsigned flags, hid_t fapl);
 /* Takes away what DIR has of this file: itself and its redundancy. */
 void job_lose(const char *path);
 /* Changes a bit of its last byte, or changes it back. */

@@ -5,6 +5,7 @@
 #include "image.h"
 #include "job.h"
 #include "member/journal.h"
+#include "moment_world.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,154 +21,12 @@
 
 #include <cmocka.h>
 
-enum { RANKS = 4, SIZE = 3000000, PIECE = 5000, LITTLE = 3 };
+enum { RANKS = MOMENT_RANKS, SIZE = MOMENT_SIZE, LITTLE = 3 };
 
-/* A program: one rank's. */
-typedef struct program {
-    int           rank;
-    unsigned      seed;
-    rset_local   *local;
-    rset_journal *journal, *next;
-    rset_file    *file;
-    pthread_t     thread;
-    _Atomic bool  enough;
-    bool          running;
-    uint8_t      *was; /* at the moment that is protected */
-} program;
-
-static program programs[RANKS];
-static int     pieces;      /* that each program writes before that moment */
-static int     unwilling;   /* rank that does not go along, -1: all do */
-static bool    writes_long; /* programs do not stop before they are protected */
-
-/* ---- what programs do ---- */
+/* ---- what is read afterwards ---- */
 
 static void
-write_piece(program *p)
-{
-    uint8_t        bytes[PIECE];
-    const uint64_t off = (uint64_t)rand_r(&p->seed) % (SIZE - PIECE);
-    rset_err       err = RSET_ERR_NONE;
-
-    memset(bytes, (int)rand_r(&p->seed), sizeof bytes);
-    if (rset_journal_save(p->journal, off, PIECE, &err) != RSET_OK ||
-        rset_journal_save(p->next, off, PIECE, &err) != RSET_OK ||
-        rset_file_write(p->file, off, bytes, PIECE, &err) != RSET_OK)
-        abort();
-}
-
-static void *
-write_on(void *arg)
-{
-    program *p = arg;
-
-    for (int n = 0; n < 4 || !p->enough; n++)
-        write_piece(p);
-    return NULL;
-}
-
-static void
-save_copy(program *p)
-{
-    size_t got = 0;
-
-    p->was = malloc(SIZE);
-    if (p->was == NULL || rset_file_read(p->file, 0, p->was, SIZE, &got, NULL) != RSET_OK ||
-        got != SIZE)
-        abort();
-}
-
-static rset_status
-change(job *j, int rank, rset_local *local)
-{
-    job_rank   *k = &j->ranks[rank];
-    program    *p = &programs[rank];
-    rset_status st;
-
-    *p = (program){.rank = rank, .seed = (unsigned)(rank + 1), .local = local};
-    st = rset_change_begin(local, &k->evidence, true, &p->journal, &k->err);
-    if (st == RSET_OK)
-        st = rset_file_open_update(local->dir, local->names[0], &p->file, &k->err);
-    for (int n = 0; st == RSET_OK && n < pieces; n++)
-        write_piece(p);
-    if (st == RSET_OK)
-        st = rset_survey_local(local, &k->evidence, &k->err);
-    if (st == RSET_OK)
-        st = rset_journal_begin_next(local, &k->evidence, &p->next, &k->err);
-    if (st != RSET_OK)
-        return st;
-    save_copy(p);
-    local->next = p->next;
-    p->enough = !writes_long;
-    p->running = pthread_create(&p->thread, NULL, write_on, p) == 0;
-    return rank == unwilling ? rset_fail(&k->err, RSET_USAGE, "this rank does not want to")
-                             : RSET_OK;
-}
-
-static void
-settle(job *j, int rank, rset_local *local, rset_status st)
-{
-    program *p = &programs[rank];
-    rset_err err = RSET_ERR_NONE;
-
-    (void)j;
-    p->enough = true;
-    if (p->running)
-        (void)pthread_join(p->thread, NULL);
-    if (st == RSET_OK && rset_journal_succeed(p->next, local->names[0], &err) != RSET_OK)
-        abort();
-    if (st == RSET_OK)
-        write_piece(p); /* and on, by the journal that it has become */
-    rset_file_close(p->file, NULL);
-    if (st == RSET_OK)
-        rset_journal_leave(p->next);
-    else
-        rset_journal_drop(p->next);
-    rset_journal_leave(p->journal);
-}
-
-/* ---- trying it ---- */
-
-typedef struct world {
-    char *base;
-    job   job;
-    image first; /* as it was protected before */
-} world;
-
-static void
-begin(world *w, const rset_scheme *scheme, int parity)
-{
-    const size_t size = SIZE;
-
-    w->base = scratch_make();
-    job_init(&w->job, w->base, RANKS, scheme, parity, RANKS);
-    w->job.keep = 1;
-    job_write_data(&w->job, &size, 1, 1);
-    assert_int_equal(job_protect(&w->job), RSET_OK);
-    w->first = image_take(w->base);
-    w->job.change = change;
-    w->job.settle = settle;
-    pieces = 200;
-    unwilling = -1;
-    writes_long = true;
-}
-
-static void
-end(world *w)
-{
-    for (int r = 0; r < RANKS; r++) {
-        free(programs[r].was);
-        programs[r].was = NULL;
-    }
-    w->job.change = NULL;
-    image_free(&w->first);
-    job_free(&w->job);
-    remove_tree(w->base);
-    free(w->base);
-}
-
-static void
-assert_is(const world *w, int rank, const uint8_t *data)
+assert_is(const moment_world *w, int rank, const uint8_t *data)
 {
     size_t   size = 0;
     uint8_t *now = read_file(job_data(&w->job, rank), &size);
@@ -188,7 +47,7 @@ inode_of(const char *path)
 
 /* The file has changed since: nobody takes its redundancy for valid (P3). */
 static void
-redundancy_is_void(const world *w)
+redundancy_is_void(const moment_world *w)
 {
     for (int r = 0; r < RANKS; r++) {
         assert_false(exists(job_redundancy(&w->job, r)));
@@ -198,7 +57,7 @@ redundancy_is_void(const world *w)
 
 /* The job dies; all ranks open their files. */
 static void
-recovers_to_the_moment(world *w, int lost)
+recovers_to_the_moment(moment_world *w, int lost)
 {
     bool gone[RANKS] = {false};
 
@@ -211,7 +70,7 @@ recovers_to_the_moment(world *w, int lost)
     if (job_recover(&w->job) != RSET_OK)
         fail_msg("%s", job_text(&w->job));
     for (int r = 0; r < RANKS; r++)
-        assert_is(w, r, programs[r].was);
+        assert_is(w, r, moment_programs[r].was);
 }
 
 static const struct kind {
@@ -226,14 +85,14 @@ the_moment_is_protected(void **state)
     (void)state;
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
         for (int lost = -1; lost < 2; lost++) {
-            world w;
+            moment_world w;
 
-            begin(&w, kinds[k].scheme, kinds[k].parity);
+            moment_begin(&w, kinds[k].scheme, kinds[k].parity);
             if (job_protect(&w.job) != RSET_OK)
                 fail_msg("%s", job_text(&w.job));
             redundancy_is_void(&w);
             recovers_to_the_moment(&w, lost);
-            end(&w);
+            moment_end(&w);
         }
 }
 
@@ -243,19 +102,19 @@ an_update_is_of_the_moment(void **state)
 {
     (void)state;
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-        world w;
-        ino_t inode;
+        moment_world w;
+        ino_t        inode;
 
-        begin(&w, kinds[k].scheme, kinds[k].parity);
+        moment_begin(&w, kinds[k].scheme, kinds[k].parity);
         inode = inode_of(job_redundancy(&w.job, 0));
         w.job.update = true;
-        pieces = LITTLE;
+        moment_pieces = LITTLE;
         if (job_protect(&w.job) != RSET_OK)
             fail_msg("%s", job_text(&w.job));
         redundancy_is_void(&w);
         assert_int_equal(inode_of(path_of("%s.void", job_redundancy(&w.job, 0))), inode);
         recovers_to_the_moment(&w, (int)k);
-        end(&w);
+        moment_end(&w);
     }
 }
 
@@ -283,7 +142,7 @@ finish_nothing(int fd, const void *buf, size_t n, off_t off)
 static void
 die(job *j, int rank, rset_local *local, rset_status st)
 {
-    program *p = &programs[rank];
+    moment_program *p = &moment_programs[rank];
 
     (void)j, (void)local, (void)st;
     p->enough = true;
@@ -303,10 +162,10 @@ one_process_reads_the_moment_of_others(void **state)
 
     (void)state;
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-        rset_sys sys = rset_sys_posix;
-        world    w;
+        rset_sys     sys = rset_sys_posix;
+        moment_world w;
 
-        begin(&w, kinds[k].scheme, kinds[k].parity);
+        moment_begin(&w, kinds[k].scheme, kinds[k].parity);
         w.job.settle = die;
         sys.pwrite = finish_nothing;
         rset_sys_use(&sys);
@@ -315,9 +174,9 @@ one_process_reads_the_moment_of_others(void **state)
         job_lose(&w.job, gone);
         if (job_recover_serial(&w.job, 1) != RSET_OK)
             fail_msg("%s", w.job.ranks[1].err.text);
-        assert_is(&w, 1, programs[1].was);
+        assert_is(&w, 1, moment_programs[1].was);
         recovers_to_the_moment(&w, -1);
-        end(&w);
+        moment_end(&w);
     }
 }
 
@@ -359,18 +218,18 @@ blind_when_decided(int from_dir, const char *from, int to_dir, const char *to)
 static void
 an_update_waits_for_what_it_goes_into(void **state)
 {
-    const bool gone[RANKS] = {[1] = true};
-    rset_sys   sys = rset_sys_posix;
-    world      w;
+    const bool   gone[RANKS] = {[1] = true};
+    rset_sys     sys = rset_sys_posix;
+    moment_world w;
 
     (void)state;
     unseen = ".void";
     unseen_at = 0;
     sys.renameat = blind_when_decided;
     sys.fstatat = blind_once;
-    begin(&w, &rset_scheme_xor, 1);
+    moment_begin(&w, &rset_scheme_xor, 1);
     w.job.update = true;
-    pieces = LITTLE;
+    moment_pieces = LITTLE;
     rset_sys_use(&sys);
     assert_int_equal(job_protect(&w.job), RSET_IO);
     rset_sys_use(NULL);
@@ -378,33 +237,33 @@ an_update_waits_for_what_it_goes_into(void **state)
     w.job.change = NULL;
     job_lose(&w.job, gone);
     recovers_to_the_moment(&w, -1);
-    end(&w);
+    moment_end(&w);
 }
 
 /* A rank does not go along: nothing is left of it, and the files go back to what was protected before. */
 static void
 what_comes_to_nothing_leaves_nothing(void **state)
 {
-    world w;
-    char  why[1024];
+    moment_world w;
+    char         why[1024];
 
     (void)state;
-    begin(&w, &rset_scheme_xor, 1);
-    unwilling = 2;
+    moment_begin(&w, &rset_scheme_xor, 1);
+    moment_unwilling = 2;
     assert_int_equal(job_protect(&w.job), RSET_USAGE);
     w.job.change = NULL;
     w.job.settle = NULL;
     assert_int_equal(job_recover(&w.job), RSET_OK);
     if (!image_same(&w.first, w.base, NULL, IMAGE_CONTENT, why))
         fail_msg("%s", why);
-    end(&w);
+    moment_end(&w);
 }
 
 /* A program that cannot keep what was there any more: nothing is read that is not what it was. */
 static void
 without_the_old_bytes_nothing_is_read(void **state)
 {
-    world         w;
+    moment_world  w;
     rset_err      err = RSET_ERR_NONE;
     rset_evidence ev = {0};
     rset_journal *next = NULL;
@@ -412,7 +271,7 @@ without_the_old_bytes_nothing_is_read(void **state)
     size_t        got = 0;
 
     (void)state;
-    begin(&w, &rset_scheme_xor, 1);
+    moment_begin(&w, &rset_scheme_xor, 1);
     {
         job_rank         *k = &w.job.ranks[0];
         rset_local        local = {.prefix = k->prefix, .nfiles = 1};
@@ -431,7 +290,7 @@ without_the_old_bytes_nothing_is_read(void **state)
         rset_evidence_free(&ev);
         rset_dir_close(local.dir);
     }
-    end(&w);
+    moment_end(&w);
 }
 
 /* ---- its name ---- */
@@ -470,27 +329,27 @@ noted_renameat(int from_dir, const char *from, int to_dir, const char *to)
 static void
 its_name_is_noted(void **state)
 {
-    rset_sys sys = rset_sys_posix;
-    world    w;
+    rset_sys     sys = rset_sys_posix;
+    moment_world w;
 
     (void)state;
-    begin(&w, &rset_scheme_xor, 1);
+    moment_begin(&w, &rset_scheme_xor, 1);
     sys.renameat = noted_renameat;
     rset_sys_use(&sys);
-    pieces = LITTLE;
-    writes_long = false;
+    moment_pieces = LITTLE;
+    moment_writes_long = false;
     w.job.keep = KEPT;
     for (int i = 0; i < KEPT; i++) {
         if (job_protect(&w.job) != RSET_OK)
             fail_msg("%s", job_text(&w.job));
         for (int r = 0; r < RANKS; r++)
-            free(programs[r].was);
+            free(moment_programs[r].was);
     }
     for (int r = 0; r < RANKS; r++)
-        programs[r].was = NULL;
+        moment_programs[r].was = NULL;
     rset_sys_use(NULL);
     assert_int_equal(unnoted, 0);
-    end(&w);
+    moment_end(&w);
 }
 
 int

@@ -468,21 +468,6 @@ the_newest_is_committed_again_and_again(void **state)
     lives_end(&w);
 }
 
-/* Two ranks run where the other one ran before: the newest is moved, and what rests on it is not lost. */
-static void
-ranks_have_moved(void **state)
-{
-    life w;
-
-    (void)state;
-    lives_begin_in_place(&w, &rset_scheme_xor, 1, 3, 2);
-    lives_exchange(&w);
-    lives_assert_is(&w, 2, 0);
-    lives_assert_is(&w, 1, 0);
-    lives_assert_is(&w, 0, 0);
-    lives_end(&w);
-}
-
 int
 main(void)
 {
@@ -497,8 +482,7 @@ main(void)
                                        cmocka_unit_test(the_journal_is_still_locked),
                                        cmocka_unit_test(the_newest_is_damaged),
                                        cmocka_unit_test(what_it_rests_on_cannot_be_read),
-                                       cmocka_unit_test(the_newest_is_committed_again_and_again),
-                                       cmocka_unit_test(ranks_have_moved)};
+                                       cmocka_unit_test(the_newest_is_committed_again_and_again)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

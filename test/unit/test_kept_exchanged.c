@@ -141,12 +141,28 @@ MV6_whoever_is_killed_the_next_has_all_generations(void **state)
     }
 }
 
+/* Two ranks run where the other one ran before: the newest is moved, and what rests on it is not lost. */
+static void
+what_rests_on_the_newest_is_not_lost(void **state)
+{
+    life w;
+
+    (void)state;
+    lives_begin_in_place(&w, &rset_scheme_xor, 1, 3, 2);
+    lives_exchange(&w);
+    lives_assert_is(&w, 2, 0);
+    lives_assert_is(&w, 1, 0);
+    lives_assert_is(&w, 0, 0);
+    lives_end(&w);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(MV7_every_generation_stays_in_every_order),
-        cmocka_unit_test(MV6_whoever_is_killed_the_next_has_all_generations)};
+        cmocka_unit_test(MV6_whoever_is_killed_the_next_has_all_generations),
+        cmocka_unit_test(what_rests_on_the_newest_is_not_lost)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* test_store.c: files: names that stay in the directory (P7), content, attributes, hostile ones too, paths.
- * Directories are in test_store_dir.c, file calls that fail in test_store_faults.c. */
+/* test_store.c: files: names that stay in the directory (P7), content, attributes, hostile ones too.
+ * Directories and paths are in test_store_dir.c, file calls that fail in test_store_faults.c. */
 #include "image.h"
 #include "store_scene.h"
 
@@ -421,32 +421,7 @@ mark_is_kept_where_it_can_be(void **state)
     assert_int_equal(rset_file_close(file, NULL), RSET_OK);
 }
 
-/* ---- paths ---- */
-
-static void
-paths_are_split(void **state)
-{
-    static const struct {
-        const char *path, *dir, *base;
-    } cases[] = {{"f", ".", "f"},           {"./f", ".", "f"},  {"/f", "/", "f"},
-                 {"a/b/f", "a/b", "f"},     {"a//f", "a", "f"}, {"//f", "/", "f"},
-                 {"/a/../f", "/a/..", "f"}, {"..f", ".", "..f"}};
-    static const char *const bad[] = {"", "a/", "/", ".", "..", "a/.", "a/..", NULL};
-    char                    *dir_part, *base;
-
-    (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        rset_err err = RSET_ERR_NONE;
-
-        assert_int_equal(rset_path_split(cases[i].path, &dir_part, &base, &err), RSET_OK);
-        assert_string_equal(dir_part, cases[i].dir);
-        assert_string_equal(base, cases[i].base);
-        free(dir_part);
-        free(base);
-    }
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        assert_int_equal(rset_path_split(bad[i], &dir_part, &base, NULL), RSET_USAGE);
-}
+/* ---- descriptors ---- */
 
 /* A thread that is starved when the process is killed must not hold the process's locks that long. */
 static void *
@@ -498,7 +473,6 @@ main(void)
         IN_DIRECTORY(P7_F22_hostile_attributes_are_left_out),
         IN_DIRECTORY(mark_is_kept_where_it_can_be),
         IN_DIRECTORY(a_large_file_is_begun_with),
-        cmocka_unit_test(paths_are_split),
         cmocka_unit_test(a_thread_can_do_without_the_files_of_others),
     };
 

@@ -1,5 +1,5 @@
 /* test_store_dir.c: directories are made, listed, changed and made durable, and what comes of calls that fail
- * there. */
+ * there; and paths are split. */
 #include "image.h"
 #include "store_scene.h"
 
@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -266,6 +267,33 @@ a_descriptor_of_something_else_is_not_joined(void **state)
     assert_int_equal(open_descriptors(), before);
 }
 
+/* ---- paths ---- */
+
+static void
+paths_are_split(void **state)
+{
+    static const struct {
+        const char *path, *dir, *base;
+    } cases[] = {{"f", ".", "f"},           {"./f", ".", "f"},  {"/f", "/", "f"},
+                 {"a/b/f", "a/b", "f"},     {"a//f", "a", "f"}, {"//f", "/", "f"},
+                 {"/a/../f", "/a/..", "f"}, {"..f", ".", "..f"}};
+    static const char *const bad[] = {"", "a/", "/", ".", "..", "a/.", "a/..", NULL};
+    char                    *dir_part, *base;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        rset_err err = RSET_ERR_NONE;
+
+        assert_int_equal(rset_path_split(cases[i].path, &dir_part, &base, &err), RSET_OK);
+        assert_string_equal(dir_part, cases[i].dir);
+        assert_string_equal(base, cases[i].base);
+        free(dir_part);
+        free(base);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_int_equal(rset_path_split(bad[i], &dir_part, &base, NULL), RSET_USAGE);
+}
+
 int
 main(void)
 {
@@ -280,6 +308,7 @@ main(void)
         IN_DIRECTORY(directory_sync_failures),
         IN_DIRECTORY(one_descriptor_for_all),
         IN_DIRECTORY(a_descriptor_of_something_else_is_not_joined),
+        cmocka_unit_test(paths_are_split),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,129 +1,31 @@
 /* test_undo.c: undo journals as they may lie on disk (undo.h, FORMAT-extensions.md 4): every flipped bit, every cut,
- * and what only somebody hostile writes. What is taken is exactly what stands before the first thing wrong. And rolling back by one. */
-#include "common/bytes.h"
-#include "common/crc64.h"
+ * and what only somebody hostile writes. What is taken is exactly what stands before the first thing wrong. */
 #include "image.h"
-#include "member/undo.h"
-#include "names/names.h"
+#include "undo_scene.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-enum {
-    SIZE = 100,
-    ROOM = 4096,
-    HEAD = 96,
-    PLACE = 512,
-    ENTRIES = RSET_UNDO_ENTRIES,
-    ENTRY = RSET_OVERLAY_ENTRY
-};
-
-static const uint64_t generation = UINT64_C(0x1234560000000001);
-static const uint64_t key = UINT64_C(0x77);
-
-typedef struct scene {
-    char     *base;
-    rset_dir *dir;
-    uint8_t   bytes[ROOM];
-    size_t    n;
-} scene;
-
-/* A head as FORMAT-extensions.md 4 has it, by hand: magic, ten numbers, checksum. */
-static void
-put_head(scene *s, uint64_t sequence, rset_undo_state state)
-{
-    const uint64_t fields[] = {sequence, state, RSET_UNDO_KEPT, generation, SIZE, 11, 12, 4,
-                               77,       key};
-    uint8_t       *at = s->bytes + sequence % 2 * PLACE;
-
-    memcpy(at, "RSETJRN3", 8);
-    for (size_t i = 0; i < 10; i++)
-        rset_put64(at + 8 + 8 * i, fields[i]);
-    rset_put64(at + 88, rset_crc64(0, at, 88));
-    s->n = s->n > ENTRIES ? s->n : ENTRIES;
-}
-
-/* The head says that the old file was put aside as well. */
-static void
-put_aside(scene *s)
-{
-    uint8_t *at = s->bytes + PLACE;
-
-    rset_put64(at + 24, RSET_UNDO_KEPT | RSET_UNDO_ASIDE);
-    rset_put64(at + 88, rset_crc64(0, at, 88));
-}
-
-/* An entry with `real` bytes of 'a' + off. */
-static void
-put_entry(scene *s, uint64_t off, uint64_t len, size_t real)
-{
-    rset_put64(s->bytes + s->n, off);
-    rset_put64(s->bytes + s->n + 8, len);
-    rset_put64(s->bytes + s->n + 16, key);
-    rset_put64(s->bytes + s->n + 16, rset_crc64(0, s->bytes + s->n, 24));
-    memset(s->bytes + s->n + ENTRY, 'a' + (int)(off % 26), real);
-    s->n += ENTRY + real;
-}
-
-static rset_undo
-load(scene *s)
-{
-    rset_err  err = RSET_ERR_NONE;
-    rset_undo undo;
-
-    write_file(path_of("%s/f.redset.1234560000000001.undo", s->base), s->bytes, s->n);
-    assert_int_equal(rset_undo_load(s->dir, "f.", generation, &undo, &err), RSET_OK);
-    assert_true(undo.there != undo.rotten);
-    return undo;
-}
-
-static int
-set_up(void **state)
-{
-    rset_err err = RSET_ERR_NONE;
-    scene   *s = calloc(1, sizeof *s);
-
-    s->base = scratch_make();
-    assert_int_equal(rset_dir_open(s->base, false, &s->dir, &err), RSET_OK);
-    put_head(s, 1, RSET_UNDO_OPEN);
-    *state = s;
-    return 0;
-}
-
-static int
-tear_down(void **state)
-{
-    scene *s = *state;
-
-    rset_dir_close(s->dir);
-    remove_tree(s->base);
-    free(s->base);
-    free(s);
-    return 0;
-}
-
 static void
 honest_entries_are_taken(void **state)
 {
-    scene    *s = *state;
-    rset_undo undo;
+    undo_scene *s = *state;
+    rset_undo   undo;
 
-    put_entry(s, 50, 10, 10);
-    put_entry(s, 0, 3, 3);
-    put_entry(s, 90, 10, 10);
-    undo = load(s);
+    undo_put_entry(s, 50, 10, 10);
+    undo_put_entry(s, 0, 3, 3);
+    undo_put_entry(s, 90, 10, 10);
+    undo = undo_load(s);
     assert_true(undo.there && !undo.busy && !undo.aside);
     assert_int_equal(undo.head.state, RSET_UNDO_OPEN);
     assert_int_equal(undo.head.closed, 77);
-    assert_true(rset_undo_leads_to(&undo, generation, SIZE));
+    assert_true(rset_undo_leads_to(&undo, undo_generation, UNDO_SIZE));
     assert_int_equal(undo.kept.n, 3);
     assert_int_equal(undo.kept.runs[0].off, 0); /* in order of the file, not of the journal */
-    assert_int_equal(undo.kept.runs[0].at, ENTRIES + ENTRY + 10 + ENTRY);
+    assert_int_equal(undo.kept.runs[0].at, UNDO_ENTRIES + UNDO_ENTRY + 10 + UNDO_ENTRY);
     assert_int_equal(undo.kept.runs[2].off, 90);
     assert_int_equal(undo.kept.end, s->n);
     rset_undo_free(&undo);
@@ -133,16 +35,16 @@ honest_entries_are_taken(void **state)
 static void
 no_bit_of_the_only_head_may_flip(void **state)
 {
-    scene *s = *state;
+    undo_scene *s = *state;
 
-    put_entry(s, 0, 10, 10);
-    for (size_t bit = 8 * PLACE; bit < 8 * (PLACE + HEAD); bit++) {
+    undo_put_entry(s, 0, 10, 10);
+    for (size_t bit = 8 * UNDO_PLACE; bit < 8 * (UNDO_PLACE + UNDO_HEAD); bit++) {
         rset_undo undo;
 
         s->bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        undo = load(s);
+        undo = undo_load(s);
         assert_true(undo.rotten && undo.kept.n == 0);
-        assert_false(rset_undo_leads_to(&undo, generation, SIZE));
+        assert_false(rset_undo_leads_to(&undo, undo_generation, UNDO_SIZE));
         s->bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
         rset_undo_free(&undo);
     }
@@ -152,20 +54,20 @@ no_bit_of_the_only_head_may_flip(void **state)
 static void
 the_newest_good_head_counts(void **state)
 {
-    scene    *s = *state;
-    rset_undo undo;
+    undo_scene *s = *state;
+    rset_undo   undo;
 
     for (uint64_t sequence = 2; sequence < 6; sequence++) {
-        put_head(s, sequence, sequence % 2 == 0 ? RSET_UNDO_CLOSED : RSET_UNDO_OPEN);
-        undo = load(s);
+        undo_put_head(s, sequence, sequence % 2 == 0 ? RSET_UNDO_CLOSED : RSET_UNDO_OPEN);
+        undo = undo_load(s);
         assert_int_equal(undo.head.sequence, sequence);
         assert_int_equal(undo.head.state, sequence % 2 == 0 ? RSET_UNDO_CLOSED : RSET_UNDO_OPEN);
         rset_undo_free(&undo);
-        for (size_t torn = 0; torn < HEAD; torn++) {
-            uint8_t *byte = s->bytes + sequence % 2 * PLACE + torn;
+        for (size_t torn = 0; torn < UNDO_HEAD; torn++) {
+            uint8_t *byte = s->bytes + sequence % 2 * UNDO_PLACE + torn;
 
             *byte ^= 0xff;
-            undo = load(s);
+            undo = undo_load(s);
             assert_int_equal(undo.head.sequence, sequence - 1);
             *byte ^= 0xff;
             rset_undo_free(&undo);
@@ -177,21 +79,21 @@ the_newest_good_head_counts(void **state)
 static void
 heads_are_written_as_they_are_read(void **state)
 {
-    scene               *s = *state;
+    undo_scene          *s = *state;
     const rset_undo_head closed = {
-        2, RSET_UNDO_CLOSED, RSET_UNDO_KEPT, generation, SIZE, {11, 12, 4}, 77, key};
+        2, RSET_UNDO_CLOSED, RSET_UNDO_KEPT, undo_generation, UNDO_SIZE, {11, 12, 4}, 77, undo_key};
     rset_err   err = RSET_ERR_NONE;
     rset_file *file;
-    uint8_t    got[HEAD];
+    uint8_t    got[UNDO_HEAD];
     size_t     n;
-    rset_undo  undo = load(s);
+    rset_undo  undo = undo_load(s);
 
-    put_head(s, 2, RSET_UNDO_CLOSED);
+    undo_put_head(s, 2, RSET_UNDO_CLOSED);
     assert_int_equal(rset_file_open_update(s->dir, "f.redset.1234560000000001.undo", &file, &err),
                      RSET_OK);
     assert_int_equal(rset_undo_write_head(file, &closed, &err), RSET_OK);
     assert_int_equal(rset_file_read(file, 0, got, sizeof got, &n, &err), RSET_OK);
-    assert_memory_equal(got, s->bytes, HEAD);
+    assert_memory_equal(got, s->bytes, UNDO_HEAD);
     rset_file_close(file, NULL);
     rset_undo_free(&undo);
 }
@@ -200,19 +102,19 @@ heads_are_written_as_they_are_read(void **state)
 static void
 no_bit_of_an_entry_may_flip(void **state)
 {
-    scene *s = *state;
-    size_t second;
+    undo_scene *s = *state;
+    size_t      second;
 
-    put_entry(s, 0, 10, 10);
+    undo_put_entry(s, 0, 10, 10);
     second = s->n;
-    put_entry(s, 20, 10, 10);
-    put_entry(s, 40, 10, 10);
-    for (size_t bit = 0; bit < 8 * ENTRY; bit++) {
+    undo_put_entry(s, 20, 10, 10);
+    undo_put_entry(s, 40, 10, 10);
+    for (size_t bit = 0; bit < 8 * UNDO_ENTRY; bit++) {
         uint8_t  *byte = &s->bytes[second + bit / 8];
         rset_undo undo;
 
         *byte ^= (uint8_t)(1u << bit % 8);
-        undo = load(s);
+        undo = undo_load(s);
         assert_true(undo.there);
         assert_int_equal(undo.kept.n, 1);
         assert_int_equal(undo.kept.end, second);
@@ -224,18 +126,18 @@ no_bit_of_an_entry_may_flip(void **state)
 static void
 what_is_cut_short_is_not_taken(void **state)
 {
-    scene *s = *state;
-    size_t ends[3], all;
+    undo_scene *s = *state;
+    size_t      ends[3], all;
 
-    put_entry(s, 0, 10, 10);
+    undo_put_entry(s, 0, 10, 10);
     ends[0] = s->n;
-    put_entry(s, 20, 10, 10);
+    undo_put_entry(s, 20, 10, 10);
     ends[1] = s->n;
     all = s->n + 1;
     for (s->n = 0; s->n < all; s->n++) {
-        rset_undo undo = load(s);
+        rset_undo undo = undo_load(s);
 
-        assert_int_equal(undo.there, s->n >= PLACE + HEAD);
+        assert_int_equal(undo.there, s->n >= UNDO_PLACE + UNDO_HEAD);
         assert_int_equal(undo.kept.n, (s->n >= ends[0]) + (s->n >= ends[1]));
         rset_undo_free(&undo);
     }
@@ -247,20 +149,20 @@ impossible_entries_end_it(void **state)
 {
     static const struct {
         uint64_t off, len;
-    } bad[] = {{0, 0},          {SIZE, 1}, {SIZE - 1, 2}, {UINT64_MAX - 1, 1},
+    } bad[] = {{0, 0},          {UNDO_SIZE, 1}, {UNDO_SIZE - 1, 2}, {UINT64_MAX - 1, 1},
                {1, UINT64_MAX}, {0, 50} /* which are not there */};
-    scene *s = *state;
+    undo_scene *s = *state;
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         rset_undo undo;
 
-        s->n = ENTRIES;
-        put_entry(s, 60, 10, 10);
-        put_entry(s, bad[i].off, bad[i].len, 0);
-        undo = load(s);
+        s->n = UNDO_ENTRIES;
+        undo_put_entry(s, 60, 10, 10);
+        undo_put_entry(s, bad[i].off, bad[i].len, 0);
+        undo = undo_load(s);
         assert_true(undo.there);
         assert_int_equal(undo.kept.n, 1);
-        assert_int_equal(undo.kept.end, ENTRIES + ENTRY + 10);
+        assert_int_equal(undo.kept.end, UNDO_ENTRIES + UNDO_ENTRY + 10);
         rset_undo_free(&undo);
     }
 }
@@ -268,12 +170,12 @@ impossible_entries_end_it(void **state)
 static void
 entries_over_each_other_are_rotten(void **state)
 {
-    scene    *s = *state;
-    rset_undo undo;
+    undo_scene *s = *state;
+    rset_undo   undo;
 
-    put_entry(s, 10, 10, 10);
-    put_entry(s, 0, 11, 11);
-    undo = load(s);
+    undo_put_entry(s, 10, 10, 10);
+    undo_put_entry(s, 0, 11, 11);
+    undo = undo_load(s);
     assert_true(undo.rotten && undo.kept.n == 0);
     rset_undo_free(&undo);
 }
@@ -281,19 +183,19 @@ entries_over_each_other_are_rotten(void **state)
 static void
 another_generation_or_size_is_not_led_to(void **state)
 {
-    scene    *s = *state;
-    rset_err  err = RSET_ERR_NONE;
-    rset_undo undo, none;
+    undo_scene *s = *state;
+    rset_err    err = RSET_ERR_NONE;
+    rset_undo   undo, none;
 
-    put_entry(s, 0, 10, 10);
-    undo = load(s);
-    assert_false(rset_undo_leads_to(&undo, generation + 1, SIZE));
-    assert_false(rset_undo_leads_to(&undo, generation, SIZE + 1));
+    undo_put_entry(s, 0, 10, 10);
+    undo = undo_load(s);
+    assert_false(rset_undo_leads_to(&undo, undo_generation + 1, UNDO_SIZE));
+    assert_false(rset_undo_leads_to(&undo, undo_generation, UNDO_SIZE + 1));
     undo.head.flags = 0; /* nothing was kept */
-    assert_false(rset_undo_leads_to(&undo, generation, SIZE));
+    assert_false(rset_undo_leads_to(&undo, undo_generation, UNDO_SIZE));
     undo.head.flags = RSET_UNDO_KEPT | RSET_UNDO_FIRST; /* there was nothing to keep */
-    assert_false(rset_undo_leads_to(&undo, generation, SIZE));
-    assert_int_equal(rset_undo_load(s->dir, "g.", generation, &none, &err), RSET_OK);
+    assert_false(rset_undo_leads_to(&undo, undo_generation, UNDO_SIZE));
+    assert_int_equal(rset_undo_load(s->dir, "g.", undo_generation, &none, &err), RSET_OK);
     assert_false(none.there || none.rotten);
     rset_undo_free(&undo);
 }
@@ -305,9 +207,9 @@ static void
 reads_old_bytes_over_the_base(void **state)
 {
     enum { BASE = 70 };
-    scene       *s = *state;
+    undo_scene  *s = *state;
     rset_err     err = RSET_ERR_NONE;
-    uint8_t      base_bytes[BASE], want[SIZE], got[SIZE];
+    uint8_t      base_bytes[BASE], want[UNDO_SIZE], got[UNDO_SIZE];
     rset_file   *journal, *base;
     rset_layered layers;
     rset_undo    undo;
@@ -315,18 +217,18 @@ reads_old_bytes_over_the_base(void **state)
     fill_random(base_bytes, sizeof base_bytes, 1);
     write_file(path_of("%s/f", s->base), base_bytes, sizeof base_bytes);
     memcpy(want, base_bytes, sizeof base_bytes);
-    for (size_t off = 0; off < SIZE; off += 30) {
-        put_entry(s, off, 10, 10);
+    for (size_t off = 0; off < UNDO_SIZE; off += 30) {
+        undo_put_entry(s, off, 10, 10);
         memset(want + off, 'a' + (int)(off % 26), 10);
     }
-    undo = load(s);
+    undo = undo_load(s);
     assert_int_equal(undo.kept.n, 4);
     assert_int_equal(rset_file_open(s->dir, "f.redset.1234560000000001.undo", &journal, &err),
                      RSET_OK);
     assert_int_equal(rset_file_open(s->dir, "f", &base, &err), RSET_OK);
     layers = (rset_layered){.top = journal, .over = &undo.kept};
-    for (size_t off = 0; off < SIZE; off++)
-        for (size_t len = 1; len <= SIZE - off; len++) {
+    for (size_t off = 0; off < UNDO_SIZE; off++)
+        for (size_t len = 1; len <= UNDO_SIZE - off; len++) {
             size_t n, due = off + len <= BASE ? len : off < BASE ? BASE - off : 0;
 
             if (off >= 90)
@@ -345,153 +247,10 @@ reads_old_bytes_over_the_base(void **state)
     rset_undo_free(&undo);
 }
 
-/* ---- rolling back ---- */
-
-/* "f" with SIZE old bytes, of which a program that died has changed some, and cut off others. */
-static void
-change_some(scene *s, uint8_t *old)
-{
-    uint8_t now[SIZE];
-
-    for (int i = 0; i < SIZE; i++)
-        old[i] = (uint8_t)('a' + i / 30 * 30 % 26);
-    memcpy(now, old, SIZE);
-    for (size_t off = 0; off < SIZE; off += 30) {
-        put_entry(s, off, 10, 10);
-        memset(now + off, '-', 10);
-    }
-    write_file(path_of("%s/f", s->base), now, SIZE - 10);
-}
-
-/* Whatever stops it, it can be done again: the journal stays until everything is durable. */
-static void
-rolls_back_in_place(void **state)
-{
-    scene    *s = *state;
-    rset_err  err = RSET_ERR_NONE;
-    uint8_t   old[SIZE];
-    size_t    n;
-    uint8_t  *got;
-    rset_undo undo;
-
-    change_some(s, old);
-    undo = load(s);
-    for (int again = 0; again < 2; again++) {
-        assert_int_equal(rset_undo_begin(s->dir, "f.", &undo, &err), RSET_OK);
-        assert_int_equal(rset_undo_apply(s->dir, "f.", "f", &undo, &err), RSET_OK);
-        got = read_file(path_of("%s/f", s->base), &n);
-        assert_int_equal(n, SIZE);
-        assert_memory_equal(got, old, SIZE);
-        free(got);
-    }
-    assert_int_equal(rset_undo_remove(s->dir, "f.", &undo, &err), RSET_OK);
-    assert_false(exists(path_of("%s/f.redset.1234560000000001.undo", s->base)));
-    rset_undo_free(&undo);
-}
-
-/* The old file was put aside, after some of it had changed in place. */
-static void
-gives_the_name_back(void **state)
-{
-    scene    *s = *state;
-    rset_err  err = RSET_ERR_NONE;
-    uint8_t   old[SIZE];
-    size_t    n;
-    uint8_t  *got;
-    char     *aside = rset_name_of(RSET_NAME_DATA, "f.", generation);
-    rset_undo undo;
-
-    change_some(s, old);
-    assert_int_equal(rename(path_of("%s/f", s->base), path_of("%s/%s", s->base, aside)), 0);
-    write_file(path_of("%s/f", s->base), "new", 3);
-    undo = load(s);
-    assert_false(undo.aside); /* it may be one that is kept */
-    rset_undo_free(&undo);
-    put_aside(s);
-    undo = load(s);
-    assert_true(undo.aside);
-    assert_int_equal(rset_undo_apply(s->dir, "f.", "f", &undo, &err), RSET_OK);
-    got = read_file(path_of("%s/f", s->base), &n);
-    assert_int_equal(n, SIZE);
-    assert_memory_equal(got, old, SIZE);
-    assert_false(exists(path_of("%s/%s", s->base, aside)));
-    free(got);
-    free(aside);
-    rset_undo_free(&undo);
-}
-
-/* The same of one that had only grown before it was put aside: nothing had to be kept, and it has to be cut off. */
-static void
-cuts_off_what_had_grown(void **state)
-{
-    scene    *s = *state;
-    rset_err  err = RSET_ERR_NONE;
-    uint8_t   grown[3 * SIZE];
-    size_t    n;
-    uint8_t  *got;
-    char     *aside = rset_name_of(RSET_NAME_DATA, "f.", generation);
-    rset_undo undo;
-
-    fill_random(grown, sizeof grown, 1);
-    write_file(path_of("%s/%s", s->base, aside), grown, sizeof grown);
-    write_file(path_of("%s/f", s->base), "new", 3);
-    put_aside(s);
-    undo = load(s);
-    assert_int_equal(rset_undo_apply(s->dir, "f.", "f", &undo, &err), RSET_OK);
-    got = read_file(path_of("%s/f", s->base), &n);
-    assert_int_equal(n, SIZE);
-    assert_memory_equal(got, grown, SIZE);
-    free(got);
-    free(aside);
-    rset_undo_free(&undo);
-}
-
-/* One that was closed says OPEN, durably, before the first byte goes back: it is neither from then on. */
-static void
-is_open_while_it_rolls_back(void **state)
-{
-    scene    *s = *state;
-    rset_err  err = RSET_ERR_NONE;
-    rset_undo undo, after;
-
-    put_head(s, 2, RSET_UNDO_CLOSED);
-    undo = load(s);
-    assert_int_equal(undo.head.label.step, 12);
-    assert_int_equal(rset_undo_begin(s->dir, "f.", &undo, &err), RSET_OK);
-    assert_int_equal(rset_undo_load(s->dir, "f.", generation, &after, &err), RSET_OK);
-    assert_int_equal(after.head.state, RSET_UNDO_OPEN);
-    assert_int_equal(after.head.label.ranks, 0);
-    assert_int_equal(after.head.generation, generation);
-    rset_undo_free(&after);
-    rset_undo_free(&undo);
-}
-
-/* What another process changes now is not rolled back under its hands. */
-static void
-what_is_changed_now_is_not_rolled_back(void **state)
-{
-    scene     *s = *state;
-    rset_err   err = RSET_ERR_NONE;
-    rset_file *locked;
-    rset_undo  undo;
-
-    put_head(s, 2, RSET_UNDO_CLOSED);
-    undo = load(s);
-    assert_int_equal(rset_file_open_update(s->dir, "f.redset.1234560000000001.undo", &locked, &err),
-                     RSET_OK);
-    assert_true(rset_file_guard_as(locked, RSET_GUARD_CHANGED, true));
-    assert_int_equal(rset_undo_begin(s->dir, "f.", &undo, &err), RSET_BUSY);
-    rset_undo_free(&undo);
-    assert_int_equal(rset_undo_load(s->dir, "f.", generation, &undo, &err), RSET_OK);
-    assert_true(undo.busy && undo.head.state == RSET_UNDO_CLOSED);
-    rset_file_close(locked, NULL);
-    rset_undo_free(&undo);
-}
-
 int
 main(void)
 {
-#define WITH_SCENE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+#define WITH_SCENE(f) cmocka_unit_test_setup_teardown(f, undo_set_up, undo_tear_down)
     const struct CMUnitTest tests[] = {
         WITH_SCENE(honest_entries_are_taken),
         WITH_SCENE(no_bit_of_the_only_head_may_flip),
@@ -503,11 +262,6 @@ main(void)
         WITH_SCENE(entries_over_each_other_are_rotten),
         WITH_SCENE(another_generation_or_size_is_not_led_to),
         WITH_SCENE(reads_old_bytes_over_the_base),
-        WITH_SCENE(rolls_back_in_place),
-        WITH_SCENE(gives_the_name_back),
-        WITH_SCENE(cuts_off_what_had_grown),
-        WITH_SCENE(is_open_while_it_rolls_back),
-        WITH_SCENE(what_is_changed_now_is_not_rolled_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,7 +6,7 @@
  *   link_fapl comm     (on several ranks) communicators: shared by all lists, kept until MPI_Finalize
  *
  * Exit status 0 when all is right; each check that is not prints a line. */
-#include "H5FDredset.h"
+#include "link_fapl.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,18 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static int wrong;
+int wrong;
 
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            printf("line %d: not so: %s\n", __LINE__, #condition);                                 \
-            wrong++;                                                                               \
-        }                                                                                          \
-    } while (0)
-
-static char message[4096]; /* all error records of the last failure */
-static int  prints;
+char       message[MESSAGE_MAX];
+static int prints;
 
 static herr_t
 keep_message(unsigned n, const H5E_error2_t *record, void *arg)
@@ -45,13 +37,13 @@ print(hid_t stack, void *arg)
     return H5Ewalk2(stack, H5E_WALK_DOWNWARD, keep_message, NULL);
 }
 
-static hid_t
+hid_t
 new_fapl(void)
 {
     return H5Pcreate(H5P_FILE_ACCESS);
 }
 
-static H5FD_redset_config_t
+H5FD_redset_config_t
 defaults(void)
 {
     H5FD_redset_config_t c;
@@ -218,7 +210,7 @@ check_parity(void)
     (void)H5Pclose(a);
 }
 
-static void
+void
 refused(const H5FD_redset_config_t *c, const char *word)
 {
     hid_t fapl = new_fapl();
@@ -389,110 +381,6 @@ check_environment(void)
     refused(NULL, "\"x\"");
     CHECK(H5Pget_fapl_redset(a, &got) >= 0);
     (void)H5Pclose(a);
-}
-
-/* ---- comm ---- */
-
-static int freed;
-
-static int
-count_freed(MPI_Comm comm, int key, void *value, void *state)
-{
-    (void)comm;
-    (void)key;
-    (void)value;
-    (void)state;
-    freed++;
-    return MPI_SUCCESS;
-}
-
-/* Of two groups. It is refused when it is given, or where this library was not asked, when a file is created or was changed. */
-static void
-check_intercommunicator(void)
-{
-    H5FD_redset_config_t c = defaults();
-    hid_t                a = new_fapl(), file;
-    MPI_Comm             mine;
-    char                 name[64];
-    int                  rank;
-
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_split(MPI_COMM_WORLD, rank, 0, &mine);
-    MPI_Intercomm_create(mine, 0, MPI_COMM_WORLD, 1 - rank, 7, &c.comm);
-    refused(&c, "intercommunicator");
-    CHECK(H5Pset_driver(a, H5FD_REDSET, &c) >= 0);
-    snprintf(name, sizeof name, "inter_%d.h5", rank);
-    CHECK(H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, a) < 0 &&
-          strstr(message, "intercommunicator") != NULL);
-    file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    CHECK(H5Fclose(file) >= 0);
-    file = H5Fopen(name, H5F_ACC_RDWR, a);
-    (void)H5Gclose(H5Gcreate2(file, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
-    CHECK(H5Fclose(file) < 0 && strstr(message, "intercommunicator") != NULL);
-    (void)H5Pclose(a);
-    MPI_Comm_free(&c.comm);
-    MPI_Comm_free(&mine);
-}
-
-static void
-check_communicators(void)
-{
-    H5FD_redset_config_t c = defaults(), one = defaults(), two = defaults();
-    hid_t                a = new_fapl(), b, file;
-    MPI_Comm             mine;
-    MPI_Errhandler       before, after;
-    int                  key, same;
-
-    c.comm = MPI_COMM_WORLD;
-    c.required = 0;
-    refused(&c, "MPI_Init");
-    MPI_Init(NULL, NULL);
-    MPI_Comm_dup(MPI_COMM_WORLD, &mine);
-    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, count_freed, &key, NULL);
-    c.comm = mine;
-    MPI_Comm_get_errhandler(mine, &before);
-    CHECK(H5Pset_fapl_redset(a, &c) >= 0);
-    MPI_Comm_get_errhandler(mine, &after);
-    CHECK(before == after);
-    MPI_Comm_free(&mine);
-    CHECK(H5Pget_fapl_redset(a, &one) >= 0);
-    MPI_Comm_compare(one.comm, MPI_COMM_WORLD, &same);
-    CHECK(same == MPI_CONGRUENT);
-    MPI_Comm_set_attr(one.comm, key, NULL);
-    b = H5Pcopy(a);
-    CHECK(H5Pequal(a, b) > 0);
-    CHECK(H5Pget_fapl_redset(b, &two) >= 0 && two.comm == one.comm);
-    (void)H5Pclose(a);
-    snprintf(message, sizeof message, "comm_%ld.h5", (long)getpid());
-    file = H5Fcreate(message, H5F_ACC_TRUNC, H5P_DEFAULT, b);
-    CHECK(file >= 0 && unlink(message) == 0);
-    (void)H5Pclose(b);
-    (void)H5Fclose(file);
-    CHECK(freed == 0); /* another rank may still send to this one */
-    a = new_fapl();
-    b = new_fapl();
-    MPI_Comm_dup(MPI_COMM_WORLD, &c.comm);
-    CHECK(H5Pset_fapl_redset(a, &c) >= 0 && H5Pset_fapl_redset(b, &c) >= 0);
-    CHECK(H5Pequal(a, b) > 0);
-    CHECK(H5Pget_fapl_redset(b, &two) >= 0 && two.comm != one.comm && two.comm != c.comm);
-    MPI_Comm_free(&c.comm);
-    (void)H5Pclose(a);
-    (void)H5Pclose(b);
-    a = new_fapl(); /* a communicator that we did not duplicate stays the application's */
-    MPI_Comm_dup(MPI_COMM_WORLD, &c.comm);
-    MPI_Comm_set_attr(c.comm, key, NULL);
-    CHECK(H5Pset_driver(a, H5FD_REDSET, &c) >= 0);
-    (void)H5Pclose(a);
-    CHECK(freed == 0);
-    MPI_Comm_free(&c.comm);
-    check_intercommunicator();
-    /* a list that outlives MPI */
-    a = new_fapl();
-    c.comm = MPI_COMM_WORLD;
-    CHECK(H5Pset_fapl_redset(a, &c) >= 0);
-    MPI_Finalize();
-    (void)H5Pclose(a);
-    refused(&c, "MPI_Finalize");
 }
 
 int

@@ -22,6 +22,7 @@
  *   1 wrong usage         4 ranks disagree: some succeeded, some failed       5 content is wrong
  *   2 opened and closed on every rank, but a read or write in between, each rank's own, failed on some
  */
+#include "ranks_promises.h"
 #include "seeds.h"
 
 #include <dirent.h>
@@ -272,41 +273,6 @@ same_as(const struct images *ref, const char *when)
 
 /* ---- every loss ------------------------------------------------------------------------------ */
 
-/* What each scheme promises, in its own words: can the ranks in `lost` be rebuilt? */
-static int
-promised(const char *scheme, int count, unsigned lost)
-{
-    int n_lost = 0;
-    int orphans = 0; /* an orphan: none of the next `count` ranks, which hold copies, is left */
-
-    for (int r = 0; r < ranks; r++) {
-        int copies = 0;
-        if (!(lost >> r & 1))
-            continue;
-        n_lost++;
-        for (int d = 1; d <= count; d++)
-            copies += !(lost >> ((r + d) % ranks) & 1);
-        orphans += copies == 0;
-    }
-    if (strcmp(scheme, "PARTNER") == 0)
-        return orphans == 0;
-    if (strcmp(scheme, "XOR") == 0)
-        return n_lost <= 1;
-    if (strcmp(scheme, "RS") == 0)
-        return n_lost <= count;
-    return n_lost == 0; /* SINGLE */
-}
-
-/* Just one rank too many: with one of them back, the rest could be rebuilt as well. */
-static int
-one_too_many(const char *scheme, int count, unsigned lost)
-{
-    for (int r = 0; r < ranks; r++)
-        if (lost >> r & 1 && promised(scheme, count, lost & ~(1u << r)))
-            return 1;
-    return 0;
-}
-
 static const char *
 lost_text(unsigned lost)
 {
@@ -371,16 +337,17 @@ sweep_one(unsigned lost, int can, const struct images *ref)
 static int
 sweep(const char *scheme, int count, int everything)
 {
-    struct images ref = load_all();
-    int           recovered = 0, refused = 0, failed = 0, worst = RIGHT;
+    const protection by = {.scheme = scheme, .count = count, .ranks = ranks};
+    struct images    ref = load_all();
+    int              recovered = 0, refused = 0, failed = 0, worst = RIGHT;
 
     if (all(ref.n > 8 || !find(&ref, base), MPI_MAX) || ranks > 16) {
         complain("%s must hold this rank's files only, freshly written, of at most 16 ranks", dir);
         return USAGE;
     }
     for (unsigned lost = 0; lost < 1u << ranks; lost++) {
-        int can = promised(scheme, count, lost);
-        if (!can && !everything && !one_too_many(scheme, count, lost))
+        int can = promised(&by, lost);
+        if (!can && !everything && !one_too_many(&by, lost))
             continue;
 
         int bad = sweep_one(lost, can, &ref);

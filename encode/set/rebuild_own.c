@@ -1,0 +1,159 @@
+/* rebuild_own.c: what is bad of a member's own data and redundancy. See rebuild_internal.h. */
+#include "rebuild_internal.h"
+
+/* Are this member's files there? Of others, what cannot be looked at can be done without. */
+static rset_status
+look_for_files(const rset_repair *rep, bool *there_out, rset_err *err)
+{
+    rset_err    own = RSET_ERR_NONE;
+    rset_status st;
+
+    *there_out = false;
+    if (rep->local->dir == NULL)
+        return RSET_OK;
+    st = rset_local_there(rep->local, there_out, &own);
+    return st == RSET_OK || !rep->writable ? RSET_OK : rset_fail(err, st, "%s", own.text);
+}
+
+/* Does the data file say itself that it is of another generation? */
+static bool
+is_contradicted(const rset_repair *rep)
+{
+    return rep->generation != 0 && rep->evidence->mark != 0 &&
+           rep->evidence->mark != rep->generation;
+}
+
+/* The old content of a file that was changed is what its undo journal leads back to; unless it is as recorded itself. */
+static rset_status
+look_back(rset_repair *rep, rset_health *h, bool *damaged, rset_err *err)
+{
+    const rset_info *info = rep->header.infos;
+
+    if (info->nfiles != 1 ||
+        !rset_undo_leads_to(&rep->evidence->undo, rep->generation, info->files[0].attrs.size))
+        return RSET_OK;
+    rep->source.undo = &rep->evidence->undo;
+    rset_ranges_free(&h->data);
+    rep->undo = true;
+    return rset_verify_data(&rep->source, info, true, &h->data, damaged, err);
+}
+
+/* Was it changed by another program, and not by the disk? Of another generation, or changed through this driver, it is neither. */
+static void
+look_who_wrote_it(rset_repair *rep)
+{
+    const bool of_it = rep->evidence->has_header
+                           ? rset_evidence_generation(rep->evidence) == rep->generation
+                           : !rep->outdated && !is_contradicted(rep);
+
+    if (rep->damaged && rep->writable && !rep->changed && of_it)
+        (void)rset_is_altered(rep->local, rep->evidence, &rep->header.infos[0], &rep->altered);
+}
+
+/* What was found amiss before, in the place of what nothing is known of. */
+static void
+take_ranges(rset_ranges *from, rset_ranges *to)
+{
+    rset_ranges_free(to);
+    *to = *from;
+    *from = (rset_ranges){0};
+}
+
+/* Is its content known, as compared with its own record of the generation? */
+static bool
+knows_data(const rset_repair *rep)
+{
+    return rep->verified != NULL && rep->verified->data && !rep->changed &&
+           rset_evidence_generation(rep->evidence) == rep->generation;
+}
+
+/* Own data against the record. */
+static rset_status
+compare_data(rset_repair *rep, bool content, rset_health *h, bool *damaged_out, rset_err *err)
+{
+    if (!knows_data(rep))
+        return rset_verify_data(rep->local, &rep->header.infos[0], content, &h->data, damaged_out,
+                                err);
+    take_ranges(&rep->verified->bad_data, &h->data);
+    *damaged_out = rep->verified->damaged;
+    rep->verified->data = false;
+    return RSET_OK;
+}
+
+static rset_status
+verify_data(rset_repair *rep, rset_health *h, rset_err *err)
+{
+    const bool  recorded = rset_evidence_generation(rep->evidence) == rep->generation;
+    const bool  content = rep->changed || !recorded || rep->content != RSET_CONTENT_NONE;
+    bool        damaged = false;
+    rset_status st =
+        compare_data(rep, content && (!rep->optimistic || rep->changed), h, &damaged, err);
+
+    if (st == RSET_OK && damaged && rep->changed)
+        st = look_back(rep, h, &damaged, err);
+    rep->data_out = rep->damaged = damaged;
+    rep->undo = rep->undo && !damaged;
+    if (st == RSET_OK)
+        look_who_wrote_it(rep);
+    return st;
+}
+
+static rset_status
+verify_payload(rset_repair *rep, rset_health *h, rset_err *err)
+{
+    if (rep->verified == NULL || !rep->verified->payload)
+        return rset_verify_payload(rep->local, rep->evidence, !rep->optimistic, &h->payload, err);
+    take_ranges(&rep->verified->bad_payload, &h->payload);
+    rep->verified->payload = false;
+    return RSET_OK;
+}
+
+/* Is there a data file that nothing says is of another generation? Asked where there is nothing to compare with, or nothing to compare. */
+static rset_status
+look_without_record(const rset_repair *rep, bool *there_out, rset_err *err)
+{
+    const rset_status st = look_for_files(rep, there_out, err);
+
+    *there_out = *there_out && !rep->evidence->placeholder && !is_contradicted(rep);
+    return st;
+}
+
+/* What could not be compared. */
+static rset_status
+judge_own(rset_repair *rep, const rset_pieces_found *found, rset_health *h, rset_err *err)
+{
+    rset_pieces_are   are;
+    const rset_status st = rset_judge_pieces(found, h, &are, err);
+
+    if (!rep->writable)
+        return st;
+    rep->damaged = rep->damaged || are.damaged;
+    rep->unverified = are.unverified;
+    rep->flags |= are.lacks;
+    return st;
+}
+
+rset_status
+rset_repair_verify_own(rset_repair *rep, bool has, rset_err *err)
+{
+    rset_health      *h = &rep->health[rep->set->rank];
+    rset_pieces_found found = {.known = rep->header.infos[0].desc.scheme != NULL, .has = has};
+    rset_status       st;
+
+    found.compared = found.known && rep->local->dir != NULL;
+    st = found.compared ? verify_data(rep, h, err) : look_without_record(rep, &found.there, err);
+    if (st == RSET_OK && has)
+        st = verify_payload(rep, h, err);
+    rep->redundancy_out = !has || h->payload.n > 0;
+    found.records = rep->has_infos;
+    if (st == RSET_OK)
+        st = judge_own(rep, &found, h, err);
+    if (rep->writable && rep->redundancy_out && (!rep->has_infos || rep->cramped))
+        rep->flags |= RSET_LACKS_PAYLOAD;
+    h->want_data = rep->writable && found.known;
+    h->want_payload = rep->writable;
+    rep->desc_out = rep->writable && !rep->cramped && !rep->redundancy_out &&
+                    !rset_evidence_described(rep->evidence);
+    rep->bare = rep->redundancy_out || rep->desc_out;
+    return st;
+}
