@@ -13,8 +13,8 @@
 #define ALONE_TIMEOUT 1.0
 
 /* HDF5 calls drivers one thread at a time. */
-static kept_team *teams;
-static kept_team *alone; /* NULL: nobody has asked for it yet */
+static rset_team_kept *teams;
+static rset_team_kept *alone; /* NULL: nobody has asked for it yet */
 
 /* This process's host name, cut to RSET_HOST_NAME - 1 bytes. */
 static void
@@ -27,7 +27,7 @@ name_host(char host_out[RSET_HOST_NAME])
 
 /* What its files have cost is told, and how it is divided is forgotten. */
 static void
-close_account(kept_team *kept, double began)
+close_account(rset_team_kept *kept, double began)
 {
     rset_report_end(&kept->team, kept->team.reports ? kept->team.comm : NULL, kept->team.host,
                     rset_mpi_world_rank(), began);
@@ -41,15 +41,15 @@ close_account(kept_team *kept, double began)
 static void
 end_team(void *arg)
 {
-    kept_team   *kept = arg;
-    const double began = rset_clock();
-    rset_err     ignored = RSET_ERR_NONE;
+    rset_team_kept *kept = arg;
+    const double    began = rset_clock();
+    rset_err        ignored = RSET_ERR_NONE;
 
     /* else those that go on would wait for this rank */
     (void)rset_team_renew(&kept->team, -1, &ignored);
     if (kept->team.comm != NULL)
         rset_rendezvous_end(kept->team.rendezvous);
-    for (kept_team *part = kept->parts; part != NULL; part = part->next)
+    for (rset_team_kept *part = kept->parts; part != NULL; part = part->next)
         close_account(part, began);
     close_account(kept, began);
     free(kept->team.roots);
@@ -58,10 +58,10 @@ end_team(void *arg)
 
 /* Nobody has come to it yet. */
 static rset_status
-new_team(int size, kept_team **out, rset_err *err)
+new_team(int size, rset_team_kept **out, rset_err *err)
 {
-    kept_team  *kept = calloc(1, sizeof *kept);
-    rset_status st;
+    rset_team_kept *kept = calloc(1, sizeof *kept);
+    rset_status     st;
 
     if (kept == NULL)
         return rset_fail(err, RSET_NOMEM, "no memory for %d ranks", size);
@@ -76,7 +76,7 @@ new_team(int size, kept_team **out, rset_err *err)
 }
 
 static void
-drop_team(kept_team *kept)
+drop_team(rset_team_kept *kept)
 {
     rset_rendezvous_free(kept->team.rendezvous);
     rset_comm_free(&kept->own);
@@ -84,10 +84,10 @@ drop_team(kept_team *kept)
 }
 
 static rset_status
-make_team(uintptr_t id, int size, kept_team **out, rset_err *err)
+make_team(uintptr_t id, int size, rset_team_kept **out, rset_err *err)
 {
-    kept_team  *kept = NULL;
-    rset_status st = new_team(size, &kept, err);
+    rset_team_kept *kept = NULL;
+    rset_status     st = new_team(size, &kept, err);
 
     if (st != RSET_OK)
         return st;
@@ -119,10 +119,10 @@ keep_roots(rset_team *team, const rset_config *config)
 rset_status
 rset_team_find(const rset_config *config, rset_team **team_out, rset_err *err)
 {
-    kept_team  *kept = teams;
-    uintptr_t   id = 0;
-    int         size = 0;
-    rset_status st;
+    rset_team_kept *kept = teams;
+    uintptr_t       id = 0;
+    int             size = 0;
+    rset_status     st;
 
     *team_out = NULL;
     if (!rset_mpi_usable())
@@ -142,7 +142,7 @@ rset_team_find(const rset_config *config, rset_team **team_out, rset_err *err)
 void
 rset_team_each(void (*visit)(rset_team *team, void *arg), void *arg)
 {
-    for (kept_team *kept = teams; kept != NULL; kept = kept->next)
+    for (rset_team_kept *kept = teams; kept != NULL; kept = kept->next)
         visit(&kept->team, arg);
 }
 
@@ -151,8 +151,8 @@ rset_team_each(void (*visit)(rset_team *team, void *arg), void *arg)
 rset_status
 rset_team_alone(rset_team **team_out, rset_err *err)
 {
-    kept_team  *kept = NULL;
-    rset_status st = alone == NULL ? new_team(1, &kept, err) : RSET_OK;
+    rset_team_kept *kept = NULL;
+    rset_status     st = alone == NULL ? new_team(1, &kept, err) : RSET_OK;
 
     if (st == RSET_OK && kept != NULL) {
         rset_comm_alone(&kept->own, ALONE_TIMEOUT);
@@ -189,9 +189,9 @@ rset_team_place(const rset_team *team)
 /* ---- without ranks that have no such files ---- */
 
 static rset_status
-new_part(kept_team *whole, rset_comm *among, kept_team **out, rset_err *err)
+new_part(rset_team_kept *whole, rset_comm *among, rset_team_kept **out, rset_err *err)
 {
-    kept_team *part = calloc(1, sizeof *part);
+    rset_team_kept *part = calloc(1, sizeof *part);
 
     if (part == NULL)
         return rset_agree(among, rset_fail(err, RSET_NOMEM, "no memory for %d ranks", among->size),
@@ -210,8 +210,8 @@ new_part(kept_team *whole, rset_comm *among, kept_team **out, rset_err *err)
 rset_status
 rset_team_of(rset_team *team, rset_comm *among, rset_team **out, rset_err *err)
 {
-    kept_team  *whole = kept_of(whole_of(team)), *part = whole->parts;
-    rset_status st = RSET_OK;
+    rset_team_kept *whole = rset_team_kept_of(rset_team_whole_of(team)), *part = whole->parts;
+    rset_status     st = RSET_OK;
 
     *out = &whole->team;
     while (part != NULL && part->team.comm != among)

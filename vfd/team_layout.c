@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 void
-rset_team_drop_layouts(kept_team *kept)
+rset_team_drop_layouts(rset_team_kept *kept)
 {
-    for (kept_layout *l = kept->layouts, *next; l != NULL; l = next) {
+    for (rset_team_division *l = kept->layouts, *next; l != NULL; l = next) {
         next = l->next;
         rset_layout_free(&l->layout);
         free(l);
@@ -20,15 +20,15 @@ rset_status
 rset_team_layout(rset_team *team, const rset_config *config, rset_layout **layout_out,
                  rset_err *err)
 {
-    kept_team   *kept = kept_of(team);
-    uint64_t     keys[RSET_KEYS];
-    rset_wish    want = {.scheme = config->scheme,
-                         .parity = rset_config_parity(config),
-                         .set_size = config->set_size,
-                         .group = config->group[0] != '\0' ? config->group : team->host,
-                         .order = rset_mpi_world_rank()};
-    kept_layout *l;
-    rset_status  st;
+    rset_team_kept     *kept = rset_team_kept_of(team);
+    uint64_t            keys[RSET_KEYS];
+    rset_wish           want = {.scheme = config->scheme,
+                                .parity = rset_config_parity(config),
+                                .set_size = config->set_size,
+                                .group = config->group[0] != '\0' ? config->group : team->host,
+                                .order = rset_mpi_world_rank()};
+    rset_team_division *l;
+    rset_status         st;
 
     rset_config_keys(config, keys);
     for (l = kept->layouts; l != NULL && l->key != keys[RSET_KEY_SCHEME]; l = l->next)

@@ -20,13 +20,13 @@ rset_team_may_meet(const rset_team *team)
 
 /* On each rank as it goes on: how they are divided is found out together, once more. */
 static void
-go_on(kept_team *whole)
+go_on(rset_team_kept *whole)
 {
     rset_rendezvous_renew(whole->team.rendezvous);
     whole->team.again = RSET_AGAIN_FIRST;
     whole->team.end_told = false;
     rset_team_drop_layouts(whole);
-    for (kept_team *part = whole->parts; part != NULL; part = part->next) {
+    for (rset_team_kept *part = whole->parts; part != NULL; part = part->next) {
         part->team.end_told = false;
         rset_team_drop_layouts(part);
     }
@@ -37,9 +37,9 @@ go_on(kept_team *whole)
 rset_status
 rset_team_renew(rset_team *team, double patience, rset_err *err)
 {
-    kept_team  *whole = kept_of(whole_of(team));
-    bool        renewed = false;
-    rset_status st;
+    rset_team_kept *whole = rset_team_kept_of(rset_team_whole_of(team));
+    bool            renewed = false;
+    rset_status     st;
 
     if (whole->team.comm == NULL)
         return RSET_OK;
@@ -61,7 +61,7 @@ rset_team_stay(rset_team *team)
 bool
 rset_team_is_back(rset_team *team)
 {
-    rset_team *whole = whole_of(team);
+    rset_team *whole = rset_team_whole_of(team);
     const bool met = whole->again == RSET_AGAIN_MET;
 
     if (met)
@@ -73,7 +73,7 @@ rset_team_is_back(rset_team *team)
 static void
 end_first(rset_team *team, const rset_config *config, const rset_proposal *p, rset_status st)
 {
-    rset_team *whole = whole_of(team);
+    rset_team *whole = rset_team_whole_of(team);
 
     if (whole->again != RSET_AGAIN_FIRST || whole->comm == NULL)
         return;
@@ -170,10 +170,10 @@ come_together(rset_team *team, const rset_config *config, rset_proposal *proposa
         skip(team, proposal);
     }
     if (st == RSET_OK)
-        comm->timeout =
-            whole_of(team)->again == RSET_AGAIN_FIRST && config->timeout > RSET_RENDEZVOUS_SHORT
-                ? RSET_RENDEZVOUS_SHORT
-                : config->timeout;
+        comm->timeout = rset_team_whole_of(team)->again == RSET_AGAIN_FIRST &&
+                                config->timeout > RSET_RENDEZVOUS_SHORT
+                            ? RSET_RENDEZVOUS_SHORT
+                            : config->timeout;
     return st;
 }
 
@@ -195,7 +195,7 @@ rset_team_meet(rset_team *team, const rset_config *config, rset_proposal *propos
     const rset_phase before = rset_phase_enter(RSET_PHASE_MEET);
     rset_status      st = come_together(team, config, proposal, known_out, err);
 
-    if (whole_of(team)->pending > 0 && proposal->op == RSET_RENDEZVOUS_CLOSE)
+    if (rset_team_whole_of(team)->pending > 0 && proposal->op == RSET_RENDEZVOUS_CLOSE)
         proposal->bits |= RSET_TEAM_PENDING;
     proposal->bits |= config->report[0] != '\0' ? RSET_TEAM_REPORTS : 0;
     proposal->latest = rset_moment_now();
@@ -206,7 +206,7 @@ rset_team_meet(rset_team *team, const rset_config *config, rset_proposal *propos
     if (proposal->among != NULL) /* files of one rank are copied among all, who are not here */
         proposal->bits &= ~RSET_TEAM_PENDING;
     else if (st == RSET_OK && (proposal->bits & RSET_TEAM_REPORTS) != 0)
-        whole_of(team)->reports = true;
+        rset_team_whole_of(team)->reports = true;
     rset_phase_leave(before);
     return st;
 }

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct trouble {
@@ -260,8 +259,6 @@ int
 main(int argc, char **argv)
 {
     sweep_begin("io", argc, argv);
-    unsetenv(
-        "SWEEP_HALF"); /* an error of a read that is ignored is seen with some schemes only (broken/read_error_ignored) */
     scene_each(1, try_scene);
     return sweep_end();
 }
