@@ -15,7 +15,7 @@ STRICT = {
     "encode/format/tree.c", "encode/format/tree_pack.c",
     "encode/format/format.c", "encode/format/format_desc.c", "encode/format/format_info.c", "encode/format/format_name.c",
     "encode/member/logical.c", "encode/set/reread.c", "encode/common/crc64.c",
-    "encode/recover/decide.c", "encode/recover/classify.c", "encode/member/commit.c",
+    "encode/recover/decide.c", "encode/recover/decide_merge.c", "encode/recover/classify.c", "encode/commit/commit.c",
     "encode/protect/protect.c", "encode/protect/protect_steps.c",
 }
 

@@ -20,7 +20,7 @@ def fails(test, table):
     """Does this test fail with this table?"""
     name, _, support = test.partition(":")
     program = os.path.join(work, f"rows_{name}")
-    sources = [f"test/unit/test_{name}.c", "encode/recover/decide_text.c"] + glob.glob(support, root_dir=source)
+    sources = [f"test/unit/test_{name}.c", "encode/recover/decide_text.c", "encode/recover/decide_merge.c"] + glob.glob(support, root_dir=source)
     subprocess.run([cc, "-std=c11", "-D_GNU_SOURCE", "-O2", "-I" + os.path.join(source, "encode"),
                     "-I" + os.path.join(source, "encode/recover"), "-I" + os.path.join(source, "test/support"),
                     *(os.path.join(source, f) for f in sources), table, "-lcmocka", "-o", program], check=True)
