@@ -4,6 +4,7 @@
 #include "H5FDredset.h"
 #include "background.h"
 #include "comm/mpi/comm_mpi.h"
+#include "common/thread.h"
 #include "external.h"
 #include "fapl.h"
 #include "h5err.h"
@@ -14,7 +15,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 /* More would not fit on HDF5's error stack. */
@@ -32,11 +32,10 @@ end_session(void *arg, char warning_out[RSET_ERR_TEXT], rset_err *err)
 {
     /* Until H5Fclose has returned on this rank: when all have met, threads are busy on every core, and the last
      * rank would lose milliseconds there. */
-    const struct timespec soon = {.tv_nsec = 2000000};
-    ending               *e = arg;
-    rset_status           st;
+    ending     *e = arg;
+    rset_status st;
 
-    (void)nanosleep(&soon, NULL);
+    rset_thread_nap(2);
     st = rset_session_close(e->session, true, warning_out, err);
     if (e->guard >= 0) /* until now nobody else could change the old file */
         (void)close(e->guard);

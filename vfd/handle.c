@@ -210,8 +210,8 @@ open_existing(rset_handle *handle, rset_err *err)
         (void)H5Eclose_stack(records);
 }
 
-/* As a shadow file, if the session wants that, which has made it. Where that cannot be, the old file is put aside, or it is an error: it is never
- * overwritten. */
+/* As a shadow file, if the session wants that, which has made it: so it is there, whatever the program asks for. Where that cannot be, the
+ * old file is put aside, or it is an error: it is never overwritten. */
 static void
 create(rset_handle *handle, rset_err *err)
 {

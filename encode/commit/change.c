@@ -49,6 +49,7 @@ begin(const rset_local *local, rset_evidence *ev, unsigned how, bool mark_will_d
     rset_err      own = RSET_ERR_NONE;
     rset_status   st = clear_way(local, ev, how != 0, err);
 
+    *out = NULL;
     if (st != RSET_OK)
         return st;
     if (rset_journal_open(local, ev, how, &j, &own) != RSET_OK)
@@ -81,7 +82,7 @@ rset_change_begin(const rset_local *local, rset_evidence *ev, rset_keep keep, rs
 }
 
 /* Another process may have rebuilt, since this one looked, what had been protected here: that is void, too (P3). It has made a names file
- * then, and sees the journal from now on. */
+ * then, without which the directory need not be looked at again, and sees the journal from now on. */
 static rset_status
 void_what_has_come(const rset_local *local, rset_evidence *ev, rset_err *err)
 {
@@ -107,10 +108,8 @@ rset_status
 rset_change_begin_first(const rset_local *local, rset_evidence *ev, rset_journal **out,
                         rset_err *err)
 {
-    rset_status st;
+    rset_status st = begin(local, ev, RSET_UNDO_KEPT, false, out, err);
 
-    *out = NULL;
-    st = begin(local, ev, RSET_UNDO_KEPT, false, out, err);
     if (st == RSET_OK)
         st = void_what_has_come(local, ev, err);
     if (st == RSET_OK) {
@@ -128,6 +127,5 @@ rset_status
 rset_change_begin_aside(const rset_local *local, rset_evidence *ev, rset_journal **out,
                         rset_err *err)
 {
-    *out = NULL;
     return begin(local, ev, RSET_UNDO_ASIDE, false, out, err);
 }

@@ -3,11 +3,11 @@
  * Redundancy first, then data, then what led back goes. All is made under temporary names, and compared with what is
  * recorded of it, which what leads back has as well (kept_content.c). What is the newest may be changing meanwhile: at the end it has to
  * be of the same generation still; else all of it is done once more. */
+#include "common/thread.h"
 #include "kept_expand_internal.h"
 #include "names/names.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 enum { TRIES = 3, POLL_MS = 10, WAIT_MS = 60 * 1000 };
 
@@ -56,12 +56,10 @@ expanding_free(rset_kept_expanding *x)
 static rset_status
 lock(const rset_kept_expanding *x, rset_err *err)
 {
-    const struct timespec moment = {.tv_nsec = POLL_MS * 1000000L};
-
     for (int waited = 0; waited < WAIT_MS; waited += POLL_MS) {
         if (rset_file_guard(x->journal))
             return RSET_OK;
-        nanosleep(&moment, NULL);
+        rset_thread_nap(POLL_MS);
     }
     return rset_fail(err, RSET_IO,
                      "%s: another process has been making this older generation whole for %d "

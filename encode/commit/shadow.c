@@ -3,12 +3,12 @@
 
 #include "change.h"
 #include "commit.h"
+#include "common/thread.h"
 #include "names/claim.h"
 #include "names/names.h"
 
 #include <stdlib.h>
 #include <sys/random.h>
-#include <time.h>
 
 /* ---- writing one ---- */
 
@@ -70,30 +70,24 @@ static rset_status
 make_one(const rset_local *local, const char *name, rset_file **guard_out, rset_err *err)
 {
     rset_access access;
-    const bool  known = rset_file_access(local->dir, local->names[0], &access);
-    rset_status st = rset_dir_has_file(local->dir, name)
-                         ? RSET_OK
-                         : make_like(local, name, known ? &access : NULL, err);
+    rset_status st = RSET_OK;
 
-    if (st == RSET_OK)
-        st = rset_shadow_guard(local, name, guard_out, err);
-    if (st == RSET_OK)
-        return RSET_OK;
-    (void)rset_file_close(*guard_out, NULL);
-    *guard_out = NULL;
-    return st;
+    if (!rset_dir_has_file(local->dir, name))
+        st = rset_file_access(local->dir, local->names[0], &access)
+                 ? make_like(local, name, &access, err)
+                 : make_like(local, name, NULL, err);
+    return st == RSET_OK ? rset_shadow_guard(local, name, guard_out, err) : st;
 }
 
 rset_status
 rset_shadow_make(const rset_local *local, const char *name, rset_file **guard_out, rset_err *err)
 {
     enum { TRIES = 1000 };
-    const struct timespec moment = {.tv_nsec = 1000000};
-    rset_err              own = RSET_ERR_NONE;
-    rset_status           st = make_one(local, name, guard_out, &own);
+    rset_err    own = RSET_ERR_NONE;
+    rset_status st = make_one(local, name, guard_out, &own);
 
     for (int i = 0; i < TRIES && (st == RSET_BUSY || st == RSET_ABSENT); i++) {
-        nanosleep(&moment, NULL);
+        rset_thread_nap(1);
         own = RSET_ERR_NONE;
         st = make_one(local, name, guard_out, &own);
     }

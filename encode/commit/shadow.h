@@ -15,7 +15,7 @@ rset_status rset_shadow_begin(const rset_local *local, rset_evidence *ev, char *
                               rset_err *err);
 
 /* Keeps the shadow file that is written from being taken for one that a crashed run left, by any process, with or without
- * HDF5's locks, until *guard_out is closed. RSET_BUSY: another one writes it. */
+ * HDF5's locks, until *guard_out is closed. RSET_BUSY: another one writes it. *guard_out is NULL where it fails. */
 rset_status rset_shadow_guard(const rset_local *local, const char *name, rset_file **guard_out,
                               rset_err *err);
 

@@ -5,17 +5,23 @@
 rset_status
 rset_shadow_guard(const rset_local *local, const char *name, rset_file **guard_out, rset_err *err)
 {
-    rset_status st = rset_file_open_update(local->dir, name, guard_out, err);
+    rset_file  *file = NULL;
+    rset_status st = rset_file_open_update(local->dir, name, &file, err);
 
-    if (st == RSET_OK && !rset_file_guard(*guard_out))
+    if (st == RSET_OK && !rset_file_guard(file))
         st = rset_fail(err, RSET_BUSY, "%s: is being written by another process",
-                       rset_file_path(*guard_out));
+                       rset_file_path(file));
     if (st == RSET_OK &&
-        !rset_file_has_name(local->dir, name, *guard_out)) /* while who removed it had the guard */
+        !rset_file_has_name(local->dir, name, file)) /* while who removed it had the guard */
         st = rset_fail(err, RSET_BUSY,
                        "%s: another process has removed it before it was written, as left by one "
                        "that died; create the file again",
-                       rset_file_path(*guard_out));
+                       rset_file_path(file));
+    if (st != RSET_OK) {
+        (void)rset_file_close(file, NULL);
+        file = NULL;
+    }
+    *guard_out = file;
     return st;
 }
 

@@ -9,4 +9,7 @@
 int rset_thread_create(pthread_t *thread_out, const pthread_attr_t *attr, void *(*run)(void *arg),
                        void *arg);
 
+/* The calling thread does nothing for `ms` milliseconds, at most 999; for less where a signal comes. */
+void rset_thread_nap(int ms);
+
 #endif

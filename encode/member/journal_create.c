@@ -1,9 +1,9 @@
 /* journal_create.c: the head of an undo journal, and the name that it gets when that is written. See journal_internal.h. */
+#include "common/thread.h"
 #include "journal_internal.h"
 #include "names/names.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 enum { TRIES = 3 }; /* beyond the first */
 
@@ -58,12 +58,11 @@ create(rset_journal *j, const char *begun, rset_err *err)
 static rset_status
 create_again(rset_journal *j, const char *begun, rset_err *err)
 {
-    const struct timespec moment = {.tv_nsec = 1000000};
-    const rset_undo_head  head = j->head;
-    rset_status           st = create(j, begun, err);
+    const rset_undo_head head = j->head;
+    rset_status          st = create(j, begun, err);
 
     for (int i = 0; i < TRIES && (st == RSET_ABSENT || st == RSET_BUSY); i++) {
-        nanosleep(&moment, NULL);
+        rset_thread_nap(1);
         *err = RSET_ERR_NONE;
         j->head = head;
         st = create(j, begun, err);

@@ -144,12 +144,19 @@ take_named_shadow(const rset_survey_run *s, uint64_t generation, rset_evidence *
     return st;
 }
 
+/* Does the journal of that generation say that its program knew of no redundancy file, though there is one? */
+static bool
+is_first_beside_record(uint64_t of, const rset_evidence *ev)
+{
+    return of == 0 && rset_evidence_generation(ev) != 0;
+}
+
 /* A next journal counts once its generation is published, with the void mark or as an update. A first one beside a redundancy file is of
  * a program that knew of none: it counts as long as that lives, which may be writing what was rebuilt since. */
 static bool
 counts(const rset_survey_run *s, const rset_undo *undo, const rset_evidence *ev)
 {
-    if (undo->of == 0 && rset_evidence_generation(ev) != 0 && !undo->busy)
+    if (is_first_beside_record(undo->of, ev) && !undo->busy)
         return false;
     return !rset_undo_is_next(undo) || (undo->of == rset_evidence_generation(ev) &&
                                         (s->ahead != 0 || ev->is_void || ev->over_name != NULL));
@@ -186,9 +193,9 @@ take_journal(rset_survey_run *s, uint64_t generation, rset_evidence *ev, rset_er
     return RSET_OK;
 }
 
-/* That which leads back to what the redundancy file protects, whether it was noted or not; or a first one, of a program that lives. Where
- * there is no redundancy file, that of the generation that the descriptor says, or the newest that does not belong to one that is kept:
- * what it leads back to is lost, or was never protected. */
+/* The journal that says how the file has changed. Beside a redundancy file it is the one that leads back to what that protects, whether it
+ * was noted or not, or a first one. Without one it is that of the generation which the descriptor says, or the newest that belongs to
+ * no generation that is kept: what it leads back to is lost, or was never protected. */
 static rset_status
 find_journal(rset_survey_run *s, rset_evidence *ev, rset_err *err)
 {
@@ -199,7 +206,7 @@ find_journal(rset_survey_run *s, rset_evidence *ev, rset_err *err)
     else if (ev->has_desc)
         st = take_journal(s, ev->desc.generation, ev, err);
     for (size_t i = 0; st == RSET_OK && i < s->njournals; i++)
-        if (!ev->has_header || s->journals[i] == 0)
+        if (!ev->has_header || is_first_beside_record(s->journals[i], ev))
             st = take_journal(s, s->journals[i], ev, err);
     return st;
 }

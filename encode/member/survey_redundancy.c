@@ -139,7 +139,8 @@ take_as_current(find *f, bool is_void, rset_evidence *ev, rset_err *err)
     return RSET_OK;
 }
 
-/* Of two of one generation that counts which is laid over the other: that is how far the update came. */
+/* A newer redundancy file counts more than the one that was found before. An update of the same generation does, too: it has not been copied
+ * into the file that it is laid over. */
 static bool
 counts_more(const find *f, const rset_evidence *ev)
 {
@@ -150,9 +151,9 @@ counts_more(const find *f, const rset_evidence *ev)
            (f->base != NULL && generation == ev->header.infos[0].desc.generation);
 }
 
-/* What cannot be read counts as not there, unless a newer release can read it. And once a rank has decided on an update all others follow (P11):
- * going back to what was protected last because it cannot be read would leave it there, to be found, and to
- * count, the next time. */
+/* A redundancy file that cannot be read counts as not there, unless a newer release can read it. But an update that a rank has decided on is
+ * an error then (P11): ranks that went back to what was protected last would leave it there, to be found, and to count, the next
+ * time. */
 static rset_status
 taken(rset_status st, rset_name_kind kind, const char *name, const rset_err *own, rset_err *err)
 {

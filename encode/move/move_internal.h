@@ -96,7 +96,7 @@ typedef struct rset_move_removal {
     rset_err       *err;
 } rset_move_removal;
 
-/* What is renamed together; the directory is synced before another order of files begins. */
+/* Files of one order are renamed together; the directory is synced before the next order begins. */
 typedef enum {
     RSET_MOVE_DATA,
     RSET_MOVE_BESIDE,

@@ -1,10 +1,10 @@
 /* claim.c: see claim.h. */
 #include "claim.h"
 
+#include "common/thread.h"
 #include "names.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 static const struct kind {
     rset_guard  which;
@@ -89,13 +89,12 @@ rset_claim_to_repair(rset_dir *dir, const char *prefix, const char *path, int se
                      rset_file **claim_out, rset_err *err)
 {
     enum { MOMENT = 5, PER_SECOND = 1000 / MOMENT }; /* ms between two tries */
-    const struct timespec moment = {.tv_nsec = MOMENT * 1000000};
-    rset_err              own = RSET_ERR_NONE;
-    rset_status           st = RSET_BUSY;
+    rset_err    own = RSET_ERR_NONE;
+    rset_status st = RSET_BUSY;
 
     for (int i = 0; st == RSET_BUSY && i < seconds * PER_SECOND; i++) {
         if (i > 0)
-            nanosleep(&moment, NULL);
+            rset_thread_nap(MOMENT);
         own = RSET_ERR_NONE;
         st = rset_claim(dir, prefix, path, RSET_CLAIM_REPAIR, claim_out, &own);
     }

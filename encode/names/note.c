@@ -2,11 +2,11 @@
  *
  * It is written over: what tears does not check out, and costs a listing. Threads and processes that write it at the same
  * time wait for each other, so that none takes away what the other has added. */
+#include "common/thread.h"
 #include "names_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { TIDY = 4 /* stems, from which on those of files that are gone are dropped */, TRIES = 2000 };
 
@@ -31,12 +31,10 @@ no_memory(const note *w, rset_err *err)
 static rset_status
 wait_for_lock(note *w, rset_err *err)
 {
-    const struct timespec moment = {.tv_nsec = 1000000};
-
     for (int i = 0; i < TRIES; i++) {
         if (rset_file_lock(w->file, true))
             return RSET_OK;
-        nanosleep(&moment, NULL);
+        rset_thread_nap(1);
     }
     return rset_fail(err, RSET_IO,
                      "%s: another process has been writing it for %d seconds; is it stopped? End "

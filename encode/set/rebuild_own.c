@@ -50,7 +50,7 @@ look_who_wrote_it(rset_repair *rep)
         (void)rset_is_altered(rep->local, rep->evidence, &rep->header.infos[0], &rep->altered);
 }
 
-/* What was found amiss before, in the place of what nothing is known of. */
+/* Ranges that were found bad before take the place of those of which nothing is known. */
 static void
 take_ranges(rset_ranges *from, rset_ranges *to)
 {
@@ -118,7 +118,7 @@ look_without_record(const rset_repair *rep, bool *there_out, rset_err *err)
     return st;
 }
 
-/* What could not be compared. */
+/* A piece that could not be compared is judged by what else is known of it. */
 static rset_status
 judge_own(rset_repair *rep, const rset_pieces_found *found, rset_health *h, rset_err *err)
 {

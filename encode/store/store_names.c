@@ -217,7 +217,7 @@ rset_dir_link(rset_dir *dir, const char *from, rset_dir *to_dir, const char *to,
 
 /* ---- none ---- */
 
-/* What has to be done before a name can be removed from a directory; "" where nobody can tell. */
+/* The end of a message: what the user has to do before a name can be removed from a directory; "" where nobody can tell. */
 static const char *
 what_to_give(int sys_errno)
 {

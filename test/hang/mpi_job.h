@@ -60,7 +60,7 @@ hid_t job_driver(const char *settings);
 
 /* DIR/<formatted name> */
 const char *job_path(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* That of this rank's file. As job_path. */
+/* The path of this rank's file. As job_path. */
 const char *job_mine(void);
 /* Creates a file with this content, and leaves it open; negative on failure. */
 hid_t job_create(const char *path, hid_t fapl, int content);

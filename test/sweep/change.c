@@ -125,11 +125,12 @@ make_as(change *c, const rset_local *local, const char *name, rset_file **out, r
     rset_access access = {.mode = image_mode_of(rset_dir_path(local->dir)), .gid = getegid()};
     rset_status st;
 
+    if (name == local->shadow) {
+        st = rset_shadow_make(local, name, &c->guard, err);
+        return st == RSET_OK ? rset_file_open_update(local->dir, name, out, err) : st;
+    }
     (void)rset_file_access(local->dir, local->names[0], &access);
-    if (name != local->shadow)
-        return rset_file_create(local->dir, name, &access, out, err);
-    st = rset_shadow_make(local, name, &c->guard, err);
-    return st == RSET_OK ? rset_file_open_update(local->dir, name, out, err) : st;
+    return rset_file_create(local->dir, name, &access, out, err);
 }
 
 static rset_status

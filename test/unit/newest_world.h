@@ -13,7 +13,7 @@ enum { NEWEST_RANKS = 5, NEWEST_CONTENTS = 10, NEWEST_SIZE = 1300001 }; /* sever
 extern char   *newest_base;                                  /* the scratch directory */
 extern uint8_t newest_content[NEWEST_CONTENTS][NEWEST_SIZE]; /* by generation */
 
-/* What came out on each rank. */
+/* The outcome of an open, on each rank. */
 typedef struct newest_outcome {
     rset_status          st[NEWEST_RANKS];
     rset_err             err[NEWEST_RANKS];
@@ -23,7 +23,7 @@ typedef struct newest_outcome {
 
 extern newest_outcome newest_seen;
 
-/* What the test wants of the next run. */
+/* The wishes of a test for the next open. */
 typedef struct newest_wish {
     unsigned    readonly;               /* ranks, a bit for each */
     int         together[NEWEST_RANKS]; /* the directory of each rank */
@@ -39,7 +39,7 @@ extern newest_wish newest_want;
 void newest_begin(void);
 void newest_end(void);
 
-/* Its path on that node, until the next ones are asked for. */
+/* The path of the file on that node, until the next ones are asked for. */
 const char *newest_file(int node);
 /* Protects what has the name there, under that generation, as a rank does that is alone. */
 void newest_protect(int node, uint64_t generation);

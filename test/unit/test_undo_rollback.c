@@ -28,6 +28,21 @@ change_some(undo_scene *s, uint8_t *old)
     write_file(path_of("%s/f", s->base), now, UNDO_SIZE - 10);
 }
 
+/* "f" goes back to its old bytes. */
+static void
+assert_goes_back(undo_scene *s, const rset_undo *undo, const uint8_t *old)
+{
+    rset_err err = RSET_ERR_NONE;
+    size_t   n;
+    uint8_t *got;
+
+    assert_int_equal(rset_undo_apply(s->dir, "f.", "f", undo, &err), RSET_OK);
+    got = read_file(path_of("%s/f", s->base), &n);
+    assert_int_equal(n, UNDO_SIZE);
+    assert_memory_equal(got, old, UNDO_SIZE);
+    free(got);
+}
+
 /* Whatever stops it, it can be done again: the journal stays until everything is durable. */
 static void
 rolls_back_in_place(void **state)
@@ -35,19 +50,13 @@ rolls_back_in_place(void **state)
     undo_scene *s = *state;
     rset_err    err = RSET_ERR_NONE;
     uint8_t     old[UNDO_SIZE];
-    size_t      n;
-    uint8_t    *got;
     rset_undo   undo;
 
     change_some(s, old);
     undo = undo_load(s);
     for (int again = 0; again < 2; again++) {
         assert_int_equal(rset_undo_begin(s->dir, "f.", &undo, &err), RSET_OK);
-        assert_int_equal(rset_undo_apply(s->dir, "f.", "f", &undo, &err), RSET_OK);
-        got = read_file(path_of("%s/f", s->base), &n);
-        assert_int_equal(n, UNDO_SIZE);
-        assert_memory_equal(got, old, UNDO_SIZE);
-        free(got);
+        assert_goes_back(s, &undo, old);
     }
     assert_int_equal(rset_undo_remove(s->dir, "f.", &undo, &err), RSET_OK);
     assert_false(exists(path_of("%s/f.redset.1234560000000001.undo", s->base)));
@@ -59,10 +68,7 @@ static void
 gives_the_name_back(void **state)
 {
     undo_scene *s = *state;
-    rset_err    err = RSET_ERR_NONE;
     uint8_t     old[UNDO_SIZE];
-    size_t      n;
-    uint8_t    *got;
     char       *aside = rset_name_of(RSET_NAME_DATA, "f.", undo_generation);
     rset_undo   undo;
 
@@ -75,25 +81,18 @@ gives_the_name_back(void **state)
     undo_put_aside(s);
     undo = undo_load(s);
     assert_true(undo.aside);
-    assert_int_equal(rset_undo_apply(s->dir, "f.", "f", &undo, &err), RSET_OK);
-    got = read_file(path_of("%s/f", s->base), &n);
-    assert_int_equal(n, UNDO_SIZE);
-    assert_memory_equal(got, old, UNDO_SIZE);
+    assert_goes_back(s, &undo, old);
     assert_false(exists(path_of("%s/%s", s->base, aside)));
-    free(got);
     free(aside);
     rset_undo_free(&undo);
 }
 
-/* The same of one that had only grown before it was put aside: nothing had to be kept, and it has to be cut off. */
+/* An old file that had only grown before it was put aside is cut off: nothing of it had to be kept. */
 static void
 cuts_off_what_had_grown(void **state)
 {
     undo_scene *s = *state;
-    rset_err    err = RSET_ERR_NONE;
     uint8_t     grown[3 * UNDO_SIZE];
-    size_t      n;
-    uint8_t    *got;
     char       *aside = rset_name_of(RSET_NAME_DATA, "f.", undo_generation);
     rset_undo   undo;
 
@@ -102,11 +101,7 @@ cuts_off_what_had_grown(void **state)
     write_file(path_of("%s/f", s->base), "new", 3);
     undo_put_aside(s);
     undo = undo_load(s);
-    assert_int_equal(rset_undo_apply(s->dir, "f.", "f", &undo, &err), RSET_OK);
-    got = read_file(path_of("%s/f", s->base), &n);
-    assert_int_equal(n, UNDO_SIZE);
-    assert_memory_equal(got, grown, UNDO_SIZE);
-    free(got);
+    assert_goes_back(s, &undo, grown);
     free(aside);
     rset_undo_free(&undo);
 }
