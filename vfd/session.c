@@ -32,7 +32,7 @@ none_of_ours(const rset_session *session)
         return !others || !concerns_us(session, others);
     if (session->how.found == RSET_FOUND &&
         (session->at.local.dir == NULL ||
-         !rset_dir_has_file(session->at.local.dir, session->at.base)))
+         rset_dir_lacks_file(session->at.local.dir, session->at.base)))
         return true;
     if (session->how.mode == RSET_OPEN_CREATE && session->team != NULL &&
         !session->at.evidence.any && !rset_session_has_room(session))
@@ -238,7 +238,7 @@ is_left_alone(const rset_ending *e, rset_status why)
     if (!rset_session_is(session, RSET_IS_NEW) || session->shadow.name != NULL || ev->any ||
         ev->next_name != NULL)
         return false;
-    return !rset_dir_has_file(session->at.local.dir, session->at.base) ||
+    return rset_dir_lacks_file(session->at.local.dir, session->at.base) ||
            (why == RSET_PEER && e->a.only_some && !e->met && !e->p.protected_);
 }
 

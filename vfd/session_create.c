@@ -225,7 +225,7 @@ undo_creation(rset_session *session)
     else if (session->at.local.dir != NULL && session->at.evidence.has_header)
         rset_aside_undo(&session->at.local);
     else if (session->at.local.dir != NULL &&
-             !rset_dir_has_file(session->at.local.dir, session->at.base))
+             rset_dir_lacks_file(session->at.local.dir, session->at.base))
         (void)rset_undo_remove(session->at.local.dir, session->at.prefix,
                                &(rset_undo){.of = session->at.evidence.undo.of, .rotten = true},
                                NULL);

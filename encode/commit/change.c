@@ -87,12 +87,15 @@ static rset_status
 void_what_has_come(const rset_local *local, rset_evidence *ev, rset_err *err)
 {
     rset_evidence now = {0};
+    bool          there = false;
     char         *names = rset_join_names(local->prefix, RSET_NAME_NAMES);
     rset_status   st = names != NULL ? RSET_OK
                                      : rset_fail(err, RSET_NOMEM, "%s: no memory for a name",
                                                  rset_local_name(local));
 
-    if (st == RSET_OK && rset_dir_has_file(local->dir, names))
+    if (st == RSET_OK)
+        st = rset_dir_find_file(local->dir, names, NULL, &there, err);
+    if (st == RSET_OK && there)
         st = rset_survey_local(local, &now, err);
     free(names);
     if (st != RSET_OK || !now.has_header) {

@@ -28,17 +28,20 @@ changed_name(const rset_local *local, int i, uint64_t number)
 static rset_status
 is_taken(const rset_local *local, uint64_t number, bool *taken_out, rset_err *err)
 {
+    rset_status st = RSET_OK;
+
     *taken_out = false;
-    for (int i = 0; i < local->nfiles && !*taken_out; i++) {
+    for (int i = 0; st == RSET_OK && i < local->nfiles && !*taken_out; i++) {
         rset_dir *dir = rset_local_dir(local, i);
         char     *name = changed_name(local, i, number);
 
         if (name == NULL)
             return no_memory(local, err);
-        *taken_out = dir != NULL && rset_dir_has_file(dir, name);
+        if (dir != NULL)
+            st = rset_dir_find_file(dir, name, NULL, taken_out, err);
         free(name);
     }
-    return RSET_OK;
+    return st;
 }
 
 /* The first number from *number on that is free. */
@@ -73,11 +76,14 @@ put_one(const rset_local *local, int i, uint64_t number, rset_err *err)
 {
     rset_dir   *dir = rset_local_dir(local, i);
     char       *name = changed_name(local, i, number);
+    bool        there = false;
     rset_status st = name != NULL ? RSET_OK : no_memory(local, err);
 
     if (st == RSET_OK && i == 0)
         st = rset_names_note(dir, local->prefix, (const char *const *)&name, 1, err);
-    if (st == RSET_OK && rset_dir_has_file(dir, local->names[i]))
+    if (st == RSET_OK)
+        st = rset_dir_find_file(dir, local->names[i], NULL, &there, err);
+    if (st == RSET_OK && there)
         st = give_name(dir, local->names[i], name, err);
     free(name);
     return st;

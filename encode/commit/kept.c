@@ -263,11 +263,13 @@ static rset_status
 keep_desc(const keeping *k)
 {
     char       *name = rset_format_desc_name(k->local->prefix, k->ev->header.infos[0].desc.rank);
-    rset_status st = RSET_OK;
+    bool        there;
+    rset_status st;
 
     if (name == NULL)
         return rset_kept_no_memory(k->local, k->err);
-    if (rset_dir_has_file(k->local->dir, name))
+    st = rset_dir_find_file(k->local->dir, name, NULL, &there, k->err);
+    if (st == RSET_OK && there)
         st = also_call(k, name, k->desc, NULL);
     free(name);
     return st;

@@ -84,9 +84,9 @@ read_what_leads_back(rset_kept_expanding *x, uint64_t generation, bool *there_ou
     st = rset_undo_read(x->journal, &x->undo, &own);
     if (st == RSET_IO || st == RSET_NOMEM)
         return rset_fail(x->err, st == RSET_IO ? RSET_DAMAGED : st, "%s", own.text);
-    *there_out = st == RSET_OK && rset_dir_has_file(x->of->dir, x->to.undo) &&
-                 rset_undo_leads_to(&x->undo, generation, x->undo.head.size);
-    return RSET_OK;
+    if (st != RSET_OK || !rset_undo_leads_to(&x->undo, generation, x->undo.head.size))
+        return RSET_OK;
+    return rset_dir_find_file(x->of->dir, x->to.undo, NULL, there_out, x->err);
 }
 
 /* Without what is recorded of it nobody could tell whether it is right. */
@@ -237,7 +237,8 @@ expand(const rset_local *of, uint64_t generation, uint64_t next, bool last, bool
         st = rset_survey_local(&x.local, &x.ev, err);
     if (st == RSET_OK && there)
         st = base_open(of, next, &b, err);
-    x.own = there && rset_dir_has_file(of->dir, x.to.data);
+    if (st == RSET_OK && there)
+        st = rset_dir_find_file(of->dir, x.to.data, NULL, &x.own, err);
     if (st == RSET_OK && there && is_whole(&x))
         st = rset_dir_unlink(of->dir, x.to.undo, err);
     else if (st == RSET_OK && there && is_recorded(&x))
@@ -252,14 +253,19 @@ static rset_status
 expand_down_to(const rset_local *of, const uint64_t *list, size_t at, bool last, bool *again_out,
                rset_err *err)
 {
-    size_t      from = at;
-    rset_status st = RSET_OK;
+    size_t         from = at;
+    rset_kept_form form = RSET_KEPT_BACK;
+    rset_status    st = RSET_OK;
 
-    while (from > 0 && rset_kept_is_back(of, list[from - 1]))
-        from--;
-    for (size_t i = from; st == RSET_OK && i <= at && !*again_out; i++)
-        if (rset_kept_is_back(of, list[i]))
+    while (st == RSET_OK && from > 0 && form == RSET_KEPT_BACK) {
+        st = rset_kept_find(of, list[from - 1], &form, err);
+        from -= form == RSET_KEPT_BACK;
+    }
+    for (size_t i = from; st == RSET_OK && i <= at && !*again_out; i++) {
+        st = rset_kept_find(of, list[i], &form, err);
+        if (st == RSET_OK && form == RSET_KEPT_BACK)
             st = expand(of, list[i], i > 0 ? list[i - 1] : 0, last, again_out, err);
+    }
     return st;
 }
 
@@ -285,8 +291,9 @@ expand_once(const rset_local *of, uint64_t generation, bool last, bool *again_ou
 rset_status
 rset_kept_expand(const rset_local *local, uint64_t generation, rset_err *err)
 {
-    bool        again = rset_kept_is_back(local, generation);
-    rset_status st = RSET_OK;
+    rset_kept_form form;
+    rset_status    st = rset_kept_find(local, generation, &form, err);
+    bool           again = form == RSET_KEPT_BACK;
 
     for (int i = 1; st == RSET_OK && again && i <= TRIES; i++)
         st = expand_once(local, generation, i == TRIES, &again, err);

@@ -79,26 +79,39 @@ rset_kept_add_names(const rset_local *local, rset_names *names, rset_err *err)
     return st;
 }
 
-static bool
-has(const rset_local *local, rset_name_kind kind, uint64_t generation)
+static rset_status
+find(const rset_local *local, rset_name_kind kind, uint64_t generation, bool *there_out,
+     rset_err *err)
 {
-    char      *name = rset_name_of(kind, local->prefix, generation);
-    const bool is = name != NULL && rset_dir_has_file(local->dir, name);
+    char       *name = rset_name_of(kind, local->prefix, generation);
+    rset_status st = name != NULL ? rset_dir_find_file(local->dir, name, NULL, there_out, err)
+                                  : rset_fail(err, RSET_NOMEM,
+                                              "%s: no memory for the name of an older generation",
+                                              rset_local_name(local));
 
     free(name);
-    return is;
+    return st;
 }
 
-bool
-rset_kept_is_back(const rset_local *local, uint64_t generation)
+rset_status
+rset_kept_find(const rset_local *local, uint64_t generation, rset_kept_form *form_out,
+               rset_err *err)
 {
-    return has(local, RSET_NAME_UNDO, generation);
+    bool        data = false, back = false;
+    rset_status st = find(local, RSET_NAME_UNDO, generation, &back, err);
+
+    if (st == RSET_OK && !back)
+        st = find(local, RSET_NAME_DATA, generation, &data, err);
+    *form_out = back ? RSET_KEPT_BACK : data ? RSET_KEPT_WHOLE : RSET_KEPT_NOT;
+    return st;
 }
 
 bool
 rset_kept_is_there(const rset_local *local, uint64_t generation)
 {
-    return has(local, RSET_NAME_DATA, generation) || has(local, RSET_NAME_UNDO, generation);
+    rset_kept_form form;
+
+    return rset_kept_find(local, generation, &form, NULL) != RSET_OK || form != RSET_KEPT_NOT;
 }
 
 void

@@ -24,18 +24,20 @@ note_name(const rset_local *local, uint64_t generation, rset_err *err)
 rset_status
 rset_kept_make_ready(const rset_local *local, uint64_t generation, bool readonly, rset_err *err)
 {
-    rset_err    why = RSET_ERR_NONE;
-    rset_status st = RSET_OK;
-    bool        back;
+    rset_err       why = RSET_ERR_NONE;
+    rset_kept_form form;
+    rset_status    st;
 
     if (local->dir == NULL)
         return RSET_OK;
-    back = rset_kept_is_back(local, generation);
+    st = rset_kept_find(local, generation, &form, err);
+    if (st != RSET_OK)
+        return st;
     if (readonly)
         st = rset_fail(&why, RSET_IO, "readonly_rebuild=no");
     else
         st = rset_dir_may_change(local->dir, &why);
-    if (!back)
+    if (form != RSET_KEPT_BACK)
         return st == RSET_OK ? note_name(local, generation, err) : RSET_OK;
     if (st == RSET_OK) {
         st = rset_kept_expand(local, generation, &why);

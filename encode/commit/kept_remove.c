@@ -191,6 +191,23 @@ rset_kept_release(const rset_local *local)
     rset_evidence_free(&ev);
 }
 
+/* Of one that is not older than what counts: it stays in the list, of which `n` stay so far, where it leads back. A commit under way may
+ * only have noted it. */
+static rset_status
+part_newer(const rset_local *local, rset_evidence *ev, size_t i, bool leads_back, size_t *n,
+           rset_err *err)
+{
+    rset_kept_form form;
+    rset_status    st = rset_kept_find(local, ev->kept[i], &form, err);
+
+    if (st != RSET_OK || form == RSET_KEPT_NOT)
+        return st;
+    if (!leads_back || form != RSET_KEPT_BACK)
+        return take_back(local, ev->kept[i], ev->kept[i] == rset_evidence_generation(ev), err);
+    ev->kept[(*n)++] = ev->kept[i];
+    return RSET_OK;
+}
+
 rset_status
 rset_kept_part(const rset_local *local, rset_evidence *ev, bool leads_back, rset_err *err)
 {
@@ -199,17 +216,13 @@ rset_kept_part(const rset_local *local, rset_evidence *ev, bool leads_back, rset
     rset_status    st = RSET_OK;
     size_t         n = 0;
 
-    for (size_t i = 0; st == RSET_OK && i < ev->nkept; i++) {
-        const bool older = current == 0 || rset_generation_newer(current, ev->kept[i]);
-
-        if (older && linked && is_same_file(local, ev->kept[i]))
+    for (size_t i = 0; st == RSET_OK && i < ev->nkept; i++)
+        if (current != 0 && !rset_generation_newer(current, ev->kept[i]))
+            st = part_newer(local, ev, i, leads_back, &n, err);
+        else if (linked && is_same_file(local, ev->kept[i]))
             st = rset_kept_drop(local, ev->kept[i], err);
-        else if (older || (leads_back && rset_kept_is_back(local, ev->kept[i])))
+        else
             ev->kept[n++] = ev->kept[i];
-        else if (rset_kept_is_there(local,
-                                    ev->kept[i])) /* a commit under way may only have noted it */
-            st = take_back(local, ev->kept[i], ev->kept[i] == current, err);
-    }
     if (st != RSET_OK)
         return st;
     ev->nkept = n;

@@ -14,7 +14,7 @@ static bool
 is_left_behind(rset_dir *dir, const char *prefix)
 {
     char      *base = strndup(prefix, strlen(prefix) - 1);
-    const bool gone = base != NULL && rset_name_kept(base) == 0 && !rset_dir_has_file(dir, base);
+    const bool gone = base != NULL && rset_name_kept(base) == 0 && rset_dir_lacks_file(dir, base);
 
     free(base);
     return gone;
@@ -184,11 +184,14 @@ take_over(const rset_local *local, const char *old_name, const char *name, const
           const char *desc, rset_err *err)
 {
     const char *const names[] = {name, desc};
+    bool              described = false;
     rset_status       st = rset_forget_others(local, NULL, err);
 
     if (st == RSET_OK)
         st = rset_names_note(local->dir, local->prefix, names, 2, err);
-    if (st == RSET_OK && rset_dir_has_file(local->dir, old_desc))
+    if (st == RSET_OK)
+        st = rset_dir_find_file(local->dir, old_desc, NULL, &described, err);
+    if (st == RSET_OK && described)
         st = rset_dir_rename(local->dir, old_desc, desc, err);
     if (st == RSET_OK)
         st = rset_dir_rename(local->dir, old_name, name, err);

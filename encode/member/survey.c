@@ -131,14 +131,16 @@ static rset_status
 take_named_shadow(const rset_survey_run *s, uint64_t generation, rset_evidence *ev, rset_err *err)
 {
     char       *name;
-    rset_status st = RSET_OK;
+    bool        there;
+    rset_status st;
 
     if (generation == 0 || rset_evidence_has_shadow(ev, generation))
         return RSET_OK;
     name = rset_name_of(RSET_NAME_SHADOW, s->prefix, generation);
     if (name == NULL)
         return rset_fail(err, RSET_NOMEM, "no memory for a name");
-    if (rset_dir_has_file(s->dir, name))
+    st = rset_dir_find_file(s->dir, name, NULL, &there, err);
+    if (st == RSET_OK && there)
         st = add_generation(&ev->shadows, &ev->nshadows, generation, err);
     free(name);
     return st;

@@ -172,7 +172,7 @@ static bool
 has_vanished(const rset_survey_run *s, const find *f, rset_status st)
 {
     return st == RSET_ABSENT || (st == RSET_DAMAGED && f->base != NULL && !f->alone &&
-                                 !rset_dir_has_file(s->dir, f->base));
+                                 rset_dir_lacks_file(s->dir, f->base));
 }
 
 rset_status
@@ -182,7 +182,7 @@ rset_survey_redundancy(rset_survey_run *s, const char *name, rset_name_kind kind
     rset_dir   *dir = s->dir;
     find        f = {.name = name};
     rset_err    own = RSET_ERR_NONE;
-    bool        waiting = kind == RSET_NAME_NEW;
+    bool        waiting = kind == RSET_NAME_NEW, based = false;
     rset_status st = RSET_OK;
 
     if (kind == RSET_NAME_REDO || (waiting && rset_delta_is(dir, name))) {
@@ -192,7 +192,9 @@ rset_survey_redundancy(rset_survey_run *s, const char *name, rset_name_kind kind
         if (st == RSET_OK)
             st = rset_delta_base(dir, name, &f.base, &own);
     }
-    f.alone = f.base != NULL && !rset_dir_has_file(dir, f.base);
+    if (st == RSET_OK && f.base != NULL)
+        st = rset_dir_find_file(dir, f.base, NULL, &based, &own);
+    f.alone = f.base != NULL && !based;
     if (st == RSET_OK)
         st = read_find(dir, parsed, &f, &own);
     s->vanished = s->vanished || has_vanished(s, &f, st);

@@ -93,16 +93,17 @@ rset_undo_read(rset_file *file, rset_undo *out, rset_err *err)
 static rset_status
 find_aside(rset_dir *dir, const char *prefix, rset_undo *undo, rset_err *err)
 {
-    char *name;
+    char       *name;
+    rset_status st;
 
     if ((undo->head.flags & (RSET_UNDO_ASIDE | RSET_UNDO_FIRST)) == 0)
         return RSET_OK;
     name = rset_name_of(RSET_NAME_DATA, prefix, undo->of);
     if (name == NULL)
         return rset_fail(err, RSET_NOMEM, "%s: no memory for its undo journal", prefix);
-    undo->aside = rset_dir_has_file(dir, name);
+    st = rset_dir_find_file(dir, name, NULL, &undo->aside, err);
     free(name);
-    return RSET_OK;
+    return st;
 }
 
 char *

@@ -98,16 +98,24 @@ is_expected(const taker *t)
     }
 }
 
+/* What cannot be looked at is in the way of nothing: nothing is taken then. */
+static bool
+has_one(taker *t, const char *name)
+{
+    bool there;
+
+    return rset_dir_find_file(t->m->local->dir, name, NULL, &there, &t->err) == RSET_OK && there;
+}
+
 /* Is there a file of that name, with whatever mark? What was marked void stays so, whatever comes: the mark may be about data that is
  * here. */
 static bool
-has_some(rset_dir *dir, const char *name)
+has_some(taker *t, const char *name)
 {
-    char      *bare = rset_bare_name(name);
-    char      *marked = bare != NULL ? rset_join_names(bare, RSET_SUFFIX_VOID) : NULL;
-    const bool has = rset_dir_has_file(dir, name) ||
-                     (bare != NULL && rset_dir_has_file(dir, bare)) ||
-                     (marked != NULL && rset_dir_has_file(dir, marked));
+    char *bare = rset_bare_name(name);
+    char *marked = bare != NULL ? rset_join_names(bare, RSET_SUFFIX_VOID) : NULL;
+    bool  has = has_one(t, name) || (bare != NULL && has_one(t, bare)) ||
+               (marked != NULL && has_one(t, marked));
 
     free(marked);
     free(bare);
@@ -136,7 +144,7 @@ is_here_of_older(taker *t)
     if (st != RSET_OK)
         return true;
     t->m->partly = t->m->partly || (here.content && !here.own);
-    return here.content || has_some(local->dir, name);
+    return here.content || has_some(t, name);
 }
 
 /* Is it here already, from a move that was cut short? Then it was complete when it got its name (MV2). */
@@ -155,12 +163,12 @@ is_here(const taker *t)
 /* Of several data files one that is there is not replaced by what may have to be removed again. The rank does without what
  * comes then. */
 static bool
-is_in_the_way(const taker *t)
+is_in_the_way(taker *t)
 {
     const rset_local *local = t->m->local;
 
     return local->nfiles > 1 && rset_move_is_data(local, t->parcel->head.name) &&
-           rset_dir_has_file(local->dir, t->parcel->head.name);
+           has_one(t, t->parcel->head.name);
 }
 
 char *
@@ -217,10 +225,9 @@ begin_file(taker *t)
     }
     if (is_here(t) || is_here_of_older(t))
         return;
-    if (is_in_the_way(t)) {
-        t->unfit = true;
+    t->unfit = t->unfit || is_in_the_way(t);
+    if (t->unfit || t->err.status != RSET_OK)
         return;
-    }
     temp = rset_move_temp_name(t->m);
     (void)make_file(t, temp);
     free(temp);

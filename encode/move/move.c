@@ -131,11 +131,11 @@ forget_main(const rset_located *l)
     char      *name = NULL, *prefix = NULL;
     rset_names names = {0};
 
-    if (!rset_dir_has_file(l->dir, l->base))
+    if (rset_dir_lacks_file(l->dir, l->base))
         rset_kept_forget_named(l->dir, l->base);
     if (rset_name_kept(l->base) != 0 && rset_name_main(l->base, &name, &prefix, NULL) == RSET_OK &&
         rset_names_find_all(l->dir, prefix, name, &names, NULL) == RSET_OK && names.n == 0 &&
-        !rset_dir_has_file(l->dir, name))
+        rset_dir_lacks_file(l->dir, name))
         (void)rset_names_forget(l->dir, prefix, NULL);
     rset_names_free(&names);
     free(prefix);

@@ -28,14 +28,15 @@ take_rank(const char *name, const char *prefix, int rank, rset_move_older *out)
 static rset_status
 find_content(rset_dir *dir, const char *prefix, bool *there_out, rset_err *err)
 {
-    char       *data = strndup(prefix, strlen(prefix) - 1), *name = NULL, *main = NULL;
-    rset_status st = data != NULL ? rset_name_main(data, &name, &main, err)
-                                  : rset_fail(err, RSET_NOMEM, "%s: no memory for a name", prefix);
+    char          *data = strndup(prefix, strlen(prefix) - 1), *name = NULL, *main = NULL;
+    rset_kept_form form = RSET_KEPT_NOT;
+    rset_status    st = data != NULL ? rset_name_main(data, &name, &main, err)
+                                     : rset_fail(err, RSET_NOMEM, "%s: no memory for a name", prefix);
 
     if (st == RSET_OK)
-        *there_out =
-            rset_dir_has_file(dir, data) ||
-            rset_kept_is_back(&(rset_local){.dir = dir, .prefix = main}, rset_name_kept(data));
+        st = rset_kept_find(&(rset_local){.dir = dir, .prefix = main}, rset_name_kept(data), &form,
+                            err);
+    *there_out = st == RSET_OK && form != RSET_KEPT_NOT;
     free(main);
     free(name);
     free(data);

@@ -12,8 +12,11 @@ name_what_was(rset_move *m)
     for (size_t i = 0; i < m->job.nfiles; i++) {
         rset_move_file *f = &m->job.files[i];
         char           *was;
+        bool            there;
 
-        if (!rset_dir_has_file(m->args.local->dir, f->name))
+        if (rset_dir_find_file(m->args.local->dir, f->name, NULL, &there, m->err) != RSET_OK)
+            return m->err->status;
+        if (!there)
             continue;
         was = rset_move_temp_name(&m->job);
         if (was == NULL)
@@ -151,8 +154,7 @@ rset_move_take_back(const rset_move *m)
         const rset_move_file *f = &m->job.files[i - 1];
 
         (void)rset_dir_unlink(local->dir, f->temp[0] == '\0' ? f->name : f->temp, NULL);
-        if (f->was[0] != '\0' && rset_dir_has_file(local->dir, f->was) &&
-            rset_dir_rename(local->dir, f->was, f->name, NULL) == RSET_OK)
+        if (f->was[0] != '\0' && rset_dir_rename(local->dir, f->was, f->name, NULL) == RSET_OK)
             (void)rset_dir_unlink(local->dir, f->was, NULL); /* two names of one file stay */
         if (f->noted && rset_name_beside_older(f->name, local->prefix, older) != 0)
             (void)rset_names_forget(local->dir, older, NULL);

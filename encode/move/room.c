@@ -21,7 +21,7 @@ bool
 rset_move_lacks_names(rset_dir *dir, const char *prefix)
 {
     char      *name = rset_join_names(prefix, RSET_NAME_NAMES);
-    const bool lacks = name != NULL && !rset_dir_has_file(dir, name);
+    const bool lacks = name != NULL && rset_dir_lacks_file(dir, name);
 
     free(name);
     return lacks;
@@ -66,19 +66,20 @@ take_names_file(const rset_move_removal *v)
 {
     rset_move_room *room = v->room;
     char           *from = NULL, *to = NULL;
+    bool            has = false, had = false;
     rset_status     st = RSET_OK;
 
     if (asprintf(&from, "%s." RSET_NAME_NAMES, v->from) < 0 ||
         asprintf(&to, "%s." RSET_NAME_NAMES, v->to) < 0)
         st = rset_move_no_memory(v);
-    if (st == RSET_OK && !rset_dir_has_file(v->dir, to)) {
-        if (rset_dir_has_file(v->dir, from)) {
-            st = rset_dir_rename(v->dir, from, to, v->err);
-            room->names = st == RSET_OK ? RSET_MOVE_NAMES_TAKEN : RSET_MOVE_NAMES_STAY;
-        } else {
-            room->names = RSET_MOVE_NAMES_MADE;
-        }
-    }
+    if (st == RSET_OK)
+        st = rset_dir_find_file(v->dir, to, NULL, &has, v->err);
+    if (st == RSET_OK && !has)
+        st = rset_dir_find_file(v->dir, from, NULL, &had, v->err);
+    if (st == RSET_OK && had)
+        st = rset_dir_rename(v->dir, from, to, v->err);
+    if (st == RSET_OK && !has)
+        room->names = had ? RSET_MOVE_NAMES_TAKEN : RSET_MOVE_NAMES_MADE;
     free(from);
     free(to);
     return st;

@@ -221,6 +221,8 @@ plan_one(planning *p, const unit *u, const char *name, rset_move_order number)
     const bool         older = rset_name_kept(u->from) != 0;
     rset_move_room    *room = p->v->room;
     rset_move_renamed *at = realloc(room->at, (room->n + 1) * sizeof *at), *one;
+    rset_status        st = RSET_OK;
+    bool               taken = false;
     int                n, m = 0;
 
     if (at == NULL)
@@ -242,23 +244,27 @@ plan_one(planning *p, const unit *u, const char *name, rset_move_order number)
                          "of the way; start each rank on the node that it had",
                          rset_dir_path(p->v->dir), name);
     /* An older one is of that rank and generation: what has the name is the same. */
-    if (!p->v->home && !older && rset_dir_has_file(p->v->dir, one->to))
+    if (!p->v->home && !older)
+        st = rset_dir_find_file(p->v->dir, one->to, NULL, &taken, p->v->err);
+    if (st == RSET_OK && taken)
         return rset_fail(p->v->err, RSET_IO,
                          "%s/%s: is of another rank, and cannot be put out of the way: %s is "
                          "there, from an earlier run; if each rank has its file, remove that",
                          rset_dir_path(p->v->dir), name, one->to);
-    room->n++;
-    return RSET_OK;
+    room->n += st == RSET_OK;
+    return st;
 }
 
 static rset_status
 plan_unit(planning *p, const unit *u, rset_move_order wanted)
 {
     char       *prefix = rset_join_names(u->from, ".");
+    bool        there = false;
     rset_status st = prefix != NULL ? RSET_OK : rset_move_no_memory(p->v);
 
-    if (st == RSET_OK && wanted == RSET_MOVE_DATA && u->content &&
-        rset_dir_has_file(p->v->dir, u->from))
+    if (st == RSET_OK && wanted == RSET_MOVE_DATA && u->content)
+        st = rset_dir_find_file(p->v->dir, u->from, NULL, &there, p->v->err);
+    if (st == RSET_OK && there)
         st = plan_one(p, u, u->from, RSET_MOVE_DATA);
     for (size_t i = 0; st == RSET_OK && i < p->names.n; i++) {
         const char           *name = p->names.at[i];

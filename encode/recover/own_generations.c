@@ -102,12 +102,15 @@ static rset_status
 fill_older(const rset_local *local, const rset_own_generation *next, rset_space *counted,
            rset_own_generation *out, rset_err *err)
 {
-    older       o = {0};
-    rset_status st = open_older(local, out->generation, &o, err);
+    older          o = {0};
+    rset_kept_form form = RSET_KEPT_NOT;
+    rset_status    st = open_older(local, out->generation, &o, err);
 
     if (st == RSET_OK)
         st = fill(&o.local, &o.ev, counted, out, err);
-    if (st == RSET_OK && rset_kept_is_back(local, out->generation))
+    if (st == RSET_OK)
+        st = rset_kept_find(local, out->generation, &form, err);
+    if (st == RSET_OK && form == RSET_KEPT_BACK)
         st = take_back(local, next, counted, out, err);
     close_older(&o);
     return st;

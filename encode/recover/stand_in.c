@@ -377,7 +377,8 @@ check_own_copy(const stand_in *s)
     const rset_recover_args *a = s->r->args;
     const uint64_t           mine = rset_evidence_generation(a->evidence);
 
-    if (a->local->nfiles == 0 || mine == 0 || !rset_dir_has_file(a->local->dir, a->local->names[0]))
+    if (a->local->nfiles == 0 || mine == 0 ||
+        rset_dir_lacks_file(a->local->dir, a->local->names[0]))
         return RSET_OK;
     for (size_t k = 0; k < s->see.nheard; k++)
         if (rset_openings_mean(&s->see, &heard[k]) && (heard[k].facts & RSET_HOLDING_HERE) != 0 &&

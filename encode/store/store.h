@@ -145,12 +145,13 @@ bool rset_dir_has_foreign(rset_dir *dir, const char *name);
 bool rset_dir_is_everybodys(const rset_dir *dir);
 
 rset_status rset_dir_stat(rset_dir *dir, const char *name, struct stat *st_out, rset_err *err);
-/* Is there a regular file of that name, and nothing else? A disk that fails to say so is an error. *st_out is
+/* Is there a regular file of that name, and nothing else? A disk that fails to say so is an error. *st_out, unless NULL, is
  * valid where there is one. */
 rset_status rset_dir_find_file(rset_dir *dir, const char *name, struct stat *st_out,
                                bool *there_out, rset_err *err);
-/* The same, for whoever can do without a file that cannot be looked at. */
+/* Where a look that fails can do no harm: both say no to what cannot be looked at. */
 bool rset_dir_has_file(rset_dir *dir, const char *name);
+bool rset_dir_lacks_file(rset_dir *dir, const char *name);
 /* May this process make and remove names there? RSET_IO: no, and why not. */
 rset_status rset_dir_may_change(const rset_dir *dir, rset_err *err);
 rset_status rset_dir_rename(rset_dir *dir, const char *from, const char *to, rset_err *err);

@@ -74,20 +74,30 @@ rset_dir_find_file(rset_dir *dir, const char *name, struct stat *st_out, bool *t
                    rset_err *err)
 {
     rset_err    own = RSET_ERR_NONE;
-    rset_status st = rset_dir_stat(dir, name, st_out, &own);
+    struct stat sb;
+    rset_status st = rset_dir_stat(dir, name, &sb, &own);
 
-    *there_out = st == RSET_OK && S_ISREG(st_out->st_mode);
+    *there_out = st == RSET_OK && S_ISREG(sb.st_mode);
+    if (*there_out && st_out != NULL)
+        *st_out = sb;
     return st == RSET_OK || st == RSET_ABSENT ? RSET_OK : rset_fail(err, st, "%s", own.text);
 }
 
 bool
 rset_dir_has_file(rset_dir *dir, const char *name)
 {
-    struct stat sb;
-    bool        there;
+    bool there;
 
-    (void)rset_dir_find_file(dir, name, &sb, &there, NULL);
+    (void)rset_dir_find_file(dir, name, NULL, &there, NULL);
     return there;
+}
+
+bool
+rset_dir_lacks_file(rset_dir *dir, const char *name)
+{
+    bool there;
+
+    return rset_dir_find_file(dir, name, NULL, &there, NULL) == RSET_OK && !there;
 }
 
 rset_status

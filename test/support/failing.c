@@ -88,12 +88,13 @@ arm(int rank, void *arg)
     countdown = rank == faulty_rank || faulty_rank < 0 ? faulty_at : 0;
 }
 
-rset_status
-failing_run(job *j, rset_status (*action)(job *j), unsigned calls, int rank, int at, bool *hit_out)
+/* Calls are counted from now on, where a thread has a countdown. */
+static void
+begin(unsigned calls, int rank, int at)
 {
-    rset_sys    sys = rset_sys_posix;
-    rset_status st;
+    static rset_sys sys;
 
+    sys = rset_sys_posix;
     sys.pwrite = fault_pwrite;
     sys.fsync = fault_fsync;
     sys.renameat = fault_renameat;
@@ -108,12 +109,38 @@ failing_run(job *j, rset_status (*action)(job *j), unsigned calls, int rank, int
     faulty_at = at;
     hit = false;
     rset_sys_use(&sys);
+}
+
+static bool
+end(void)
+{
+    rset_sys_use(NULL);
+    countdown = 0;
+    return hit;
+}
+
+rset_status
+failing_run(job *j, rset_status (*action)(job *j), unsigned calls, int rank, int at, bool *hit_out)
+{
+    rset_status st;
+
+    begin(calls, rank, at);
     j->before = arm;
     st = action(j);
     j->before = NULL;
-    rset_sys_use(NULL);
-    countdown = 0;
-    *hit_out = hit;
+    *hit_out = end();
+    return st;
+}
+
+rset_status
+failing_here(rset_status (*body)(void *arg), void *arg, unsigned calls, int at, bool *hit_out)
+{
+    rset_status st;
+
+    begin(calls, -1, at);
+    countdown = at;
+    st = body(arg);
+    *hit_out = end();
     return st;
 }
 

@@ -24,6 +24,10 @@ enum {
 rset_status failing_run(job *j, rset_status (*action)(job *j), unsigned calls, int rank, int at,
                         bool *hit_out);
 
+/* The same of a body in this thread. */
+rset_status failing_here(rset_status (*body)(void *arg), void *arg, unsigned calls, int at,
+                         bool *hit_out);
+
 /* All recover, and the run is killed: from call number `at` (from 1 on) on that rank can rename and remove nothing any more; rank -1:
  * each from its own. True: it came so far. */
 bool failing_killed(job *j, int rank, int at);

@@ -30,6 +30,7 @@ typedef struct trial {
     scene     *s;
     image      sources, brought;
     int        status, calls, allocations;
+    int        nth; /* fault of its kind, from 1 */
     tap_record seen;
     bool
         older; /* in the target: what could not be read was taken for lost, and said (check_told) */
@@ -309,13 +310,15 @@ second(trial *t)
     return name_of(t, "second", ordered);
 }
 
+/* In a sweep of all each call fails once, before some do in some way. */
 static const char *
 io(trial *t)
 {
     static const int errors[] = {EIO, ENOSPC, EDQUOT, EROFS, EACCES, EMFILE, ENOMEM, ESTALE};
-    const fault      f = {sweep_random(8) == 0 ? SHORT : FAILS, any_call(t),
-                     errors[sweep_random(sizeof errors / sizeof *errors)], sweep_random(2) != 0};
-    const char      *what = name_of(t, "io", f);
+    const fault      some = {sweep_random(8) == 0 ? SHORT : FAILS, any_call(t),
+                        errors[sweep_random(sizeof errors / sizeof *errors)], sweep_random(2) != 0},
+                f = sweep_all() && t->nth <= t->calls ? (fault){FAILS, t->nth, EIO, false} : some;
+    const char *what = name_of(t, "io", f);
 
     check_told(t, run(t, f), what);
     return what;
@@ -358,7 +361,7 @@ static const struct {
                {"power", power, false}};
 
 static void
-one_point(trial *t, int which)
+one_point(trial *t, size_t which)
 {
     const char *what;
 
@@ -377,6 +380,14 @@ one_point(trial *t, int which)
 /* ---- all of a scene ---- */
 
 enum { SAMPLE = 1, SAMPLE_OF_ALL = 200 };
+
+static int
+points_of(const trial *t, size_t which)
+{
+    const int some = sweep_sample(sweep_all() ? SAMPLE_OF_ALL : SAMPLE);
+
+    return sweep_all() && strikes[which].strike == io ? t->calls + some : some;
+}
 
 /* That of a rank: under its name, or where all files have one, below a directory of the rank. */
 static const image_file *
@@ -432,8 +443,8 @@ try_state(scene *s, bool beyond)
         sweep_violation("%s: too many lost, and exit status %d", scene_name(s), t.status);
     check_sources(&t, scene_name(s));
     for (size_t which = 0; which < sizeof strikes / sizeof *strikes; which++)
-        for (int i = 0; i < sweep_sample(sweep_all() ? SAMPLE_OF_ALL : SAMPLE); i++)
-            one_point(&t, (int)which);
+        for (t.nth = 1; t.nth <= points_of(&t, which); t.nth++)
+            one_point(&t, which);
     image_free(&t.sources);
     image_free(&t.brought);
 }

@@ -115,17 +115,27 @@ enum { OPEN_DIR = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK };
 
 static void walk_in(int fd, const char *path, strings *out);
 
-/* A path that is too long cannot be opened by anybody; so this ends. */
+/* Is what cannot be opened no directory, or none any more? */
+static bool
+is_none(int why)
+{
+    return why == ENOTDIR || why == ELOOP || why == ENOENT;
+}
+
+/* A path that is too long cannot be opened by anybody; so this ends. What cannot be opened is in the list: who looks there says it. */
 static void
 walk_to(int above, const char *path, const char *name, strings *out)
 {
-    char     *below = must_print("%s/%s", strcmp(path, "/") == 0 ? "" : path, name);
-    const int fd = strlen(below) < PATH_MAX ? openat(above, name, OPEN_DIR | O_NOFOLLOW) : -1;
+    char *below = must_print("%s/%s", strcmp(path, "/") == 0 ? "" : path, name);
+    int   fd;
 
-    if (fd >= 0)
-        walk_in(fd, below, out);
-    else if (errno == EACCES || errno == EMFILE || errno == ENFILE)
-        strings_add_once(out, below);
+    if (strlen(below) < PATH_MAX) {
+        fd = openat(above, name, OPEN_DIR | O_NOFOLLOW);
+        if (fd >= 0)
+            walk_in(fd, below, out);
+        else if (!is_none(errno))
+            strings_add_once(out, below);
+    }
     free(below);
 }
 

@@ -33,14 +33,19 @@ check_whole(const files *f, rset_err *err)
 {
     const rset_evidence *ev = &f->evidence;
     const char          *dir = rset_dir_path(f->dir), *name = f->names[0];
-    bool                 same = false;
+    bool                 same = false, there;
     rset_status          st;
 
-    for (int i = 0; i < f->n; i++)
-        if (rset_local_dir(&f->local, i) == NULL ||
-            !rset_dir_has_file(rset_local_dir(&f->local, i), f->names[i]))
+    for (int i = 0; i < f->n; i++) {
+        rset_dir *at = rset_local_dir(&f->local, i);
+
+        there = false;
+        if (at != NULL && rset_dir_find_file(at, f->names[i], NULL, &there, err) != RSET_OK)
+            return err->status;
+        if (!there)
             return rset_fail(err, RSET_ABSENT, "%s: no such file%s", f->paths[i],
                              ev->any ? "; it was protected: h5redset rebuild may restore it" : "");
+    }
     if (ev->nshadows > 0)
         return rset_fail(err, RSET_IO,
                          "%s/%s: a change was not finished: open it with all its ranks first", dir,

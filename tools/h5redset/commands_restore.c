@@ -57,9 +57,12 @@ put_aside_too(const files *to, const char *name, bool lost, rset_err *err)
 {
     const uint64_t generation = rset_name_kept(name);
     uint64_t       put = 0;
+    bool           there;
 
-    if (rset_dir_has_file(to->dir, name) || rset_evidence_generation(&to->evidence) != generation)
+    if (rset_evidence_generation(&to->evidence) != generation)
         return RSET_OK;
+    if (rset_dir_find_file(to->dir, name, NULL, &there, err) != RSET_OK || there)
+        return err->status;
     return lost ? rset_lost_put(&to->local, &put, err)
                 : rset_newer_put(&to->local, generation, err);
 }

@@ -17,10 +17,37 @@ typedef struct visit {
     sightings  *out;
     uint64_t    owner; /* whose files are looked at */
     bool        wants_older;
-    strings prefixes; /* of what says that a file was protected, or an older generation of one */
-    strings others;   /* what may be data files */
-    strings replaced; /* names of what other programs had made of files */
+    strings  prefixes; /* of what says that a file was protected, or an older generation of one */
+    strings  others;   /* what may be data files */
+    strings  replaced; /* names of what other programs had made of files */
+    rset_err failed;   /* the first name that could not be looked at: not all is known then */
 } visit;
+
+/* What is gone by now was not there. */
+static void
+note_failed(visit *v, rset_status st, const rset_err *err)
+{
+    if (st != RSET_OK && st != RSET_ABSENT && v->failed.status == RSET_OK)
+        v->failed = *err;
+}
+
+static bool
+stat_name(visit *v, const char *name, struct stat *out)
+{
+    rset_err          err = RSET_ERR_NONE;
+    const rset_status st = rset_dir_stat(v->dir, name, out, &err);
+
+    note_failed(v, st, &err);
+    return st == RSET_OK;
+}
+
+static bool
+has_file(visit *v, const char *name)
+{
+    struct stat sb;
+
+    return stat_name(v, name, &sb) && S_ISREG(sb.st_mode);
+}
 
 /* Older generations that are kept are files of their own: none is the newest, nor a file that was renamed. */
 static bool
@@ -45,12 +72,11 @@ add_kept(visit *v, const char *name)
 
 /* What lies under a name of somebody else's does not count. */
 static bool
-is_his(const visit *v, const char *name)
+is_his(visit *v, const char *name)
 {
     struct stat sb;
 
-    return !owner_matters() ||
-           (rset_dir_stat(v->dir, name, &sb, NULL) == RSET_OK && owner_of(&sb) == v->owner);
+    return !owner_matters() || (stat_name(v, name, &sb) && owner_of(&sb) == v->owner);
 }
 
 static bool
@@ -73,7 +99,7 @@ visit_name(const char *name, void *arg)
         add_kept(v, name);
     if (rset_name_changed(name, &number) > 0)
         strings_add(&v->replaced, name);
-    if (!ours && rset_dir_has_file(v->dir, name))
+    if (!ours && has_file(v, name))
         strings_add(&v->others, name);
     return true;
 }
@@ -114,7 +140,7 @@ look_at_bare(rset_dir *dir, sighting *s)
 
 /* The data file of a prefix: of what is kept, and where there is one, the prefix without its dot; else as its header records. */
 static char *
-data_name(rset_dir *dir, const char *prefix)
+data_name(visit *v, const char *prefix)
 {
     size_t        n = strlen(prefix);
     const bool    dot = n > 0 && prefix[n - 1] == '.';
@@ -123,9 +149,9 @@ data_name(rset_dir *dir, const char *prefix)
     rset_err      ignored = RSET_ERR_NONE;
     char         *name = plain;
 
-    if (rset_name_kept(plain) != 0 || (dot && rset_dir_has_file(dir, plain)))
+    if (rset_name_kept(plain) != 0 || (dot && has_file(v, plain)))
         return plain;
-    if (rset_survey(dir, prefix, plain, &ev, &ignored) == RSET_OK && ev.has_header &&
+    if (rset_survey(v->dir, prefix, plain, &ev, &ignored) == RSET_OK && ev.has_header &&
         ev.header.infos[0].nfiles > 0) {
         name = must_copy(rset_path_base(ev.header.infos[0].files[0].path));
         free(plain);
@@ -170,8 +196,7 @@ is_renamed(visit *v, rset_left_behind *left, const char *name)
     char             *old = NULL;
     bool              is;
 
-    if (rset_dir_stat(v->dir, name, &file, NULL) != RSET_OK ||
-        !rset_left_behind_fits(left, (uint64_t)file.st_size) ||
+    if (!stat_name(v, name, &file) || !rset_left_behind_fits(left, (uint64_t)file.st_size) ||
         files_open(&at, &f, &ignored) != RSET_OK)
         return false;
     (void)rset_left_behind_take(left, &f.local, &f.evidence, &old, &found, &ignored);
@@ -222,7 +247,7 @@ count_space(sightings *out, size_t from)
 }
 
 static void
-look_at_replaced(const visit *v)
+look_at_replaced(visit *v)
 {
     struct stat file;
 
@@ -230,7 +255,7 @@ look_at_replaced(const visit *v)
         const char *name = v->replaced.at[i];
         sighting   *s;
 
-        if (!rset_changed_is(v->dir, name) || rset_dir_stat(v->dir, name, &file, NULL) != RSET_OK)
+        if (!rset_changed_is(v->dir, name) || !stat_name(v, name, &file))
             continue;
         s = add(v, "", name);
         s->replaced = true;
@@ -248,8 +273,8 @@ look_at_all(visit *v)
 
         if (prefix[0] == '\0' || (is_of_older(prefix) && !v->wants_older))
             continue;
-        name = data_name(v->dir, prefix);
-        if (!rset_dir_has_file(v->dir, name) || is_his(v, name))
+        name = data_name(v, prefix);
+        if (!has_file(v, name) || is_his(v, name))
             look_at_both(v, prefix, name);
         leave_out(&v->others, name);
         free(name);
@@ -290,6 +315,8 @@ look_in(const places *where, const char *path, uint64_t owner, sightings *out, b
         if (where->older)
             count_space(out, from);
     }
+    if (st == RSET_OK && v.failed.status != RSET_OK)
+        st = rset_fail_as(err, &v.failed);
     rset_dir_close(v.dir);
     strings_free(&v.prefixes);
     strings_free(&v.others);

@@ -15,6 +15,7 @@
 /* Who has files in a directory, and how many have something of ours. */
 typedef struct crowd {
     rset_dir *dir;
+    rset_err  failed; /* the first name that could not be looked at: nobody knows whose it is */
     size_t    n, room;
     struct {
         uint64_t owner;
@@ -41,14 +42,17 @@ static bool
 count_name(const char *name, void *arg)
 {
     crowd      *c = arg;
-    rset_err    ignored = RSET_ERR_NONE;
+    rset_err    err = RSET_ERR_NONE;
     char       *prefix = NULL;
     bool        ours = false;
     struct stat sb;
+    rset_status st = rset_dir_stat(c->dir, name, &sb, &err);
 
-    if (rset_dir_stat(c->dir, name, &sb, &ignored) != RSET_OK)
+    if (st != RSET_OK && st != RSET_ABSENT && c->failed.status == RSET_OK)
+        c->failed = err;
+    if (st != RSET_OK)
         return true;
-    if (rset_name_seen(name, &ours, &prefix, &ignored) != RSET_OK)
+    if (rset_name_seen(name, &ours, &prefix, &err) != RSET_OK)
         no_memory();
     free(prefix);
     if (ours || S_ISREG(sb.st_mode))
@@ -63,6 +67,8 @@ find_owners(const char *path, crowd *out, rset_err *err)
 
     if (st == RSET_OK)
         st = rset_dir_list(out->dir, count_name, out, err);
+    if (st == RSET_OK && out->failed.status != RSET_OK)
+        st = rset_fail_as(err, &out->failed);
     rset_dir_close(out->dir);
     return st;
 }

@@ -52,19 +52,22 @@ note(const sighting *s, rset_evidence *found, rset_evidence *to)
     *found = (rset_evidence){0};
 }
 
-static void
-note_stat(sighting *s, const files *f)
+static rset_status
+note_stat(sighting *s, const files *f, rset_err *err)
 {
     struct stat sb;
+    rset_status st = RSET_OK;
 
     s->there = true;
     s->size = 0;
-    for (int i = 0; i < f->n; i++) {
+    for (int i = 0; st == RSET_OK && i < f->n; i++) {
         rset_dir *dir = rset_local_dir(&f->local, i);
+        bool      there = false;
 
-        s->there = s->there && dir != NULL && rset_dir_has_file(dir, f->names[i]);
-        if (dir != NULL && rset_dir_stat(dir, f->names[i], &sb, NULL) == RSET_OK)
-            s->size += (uint64_t)sb.st_size;
+        if (dir != NULL)
+            st = rset_dir_find_file(dir, f->names[i], &sb, &there, err);
+        s->there = s->there && there;
+        s->size += there ? (uint64_t)sb.st_size : 0;
     }
     s->gone = s->older == 0 &&
               rset_evidence_gone(&f->local, &f->evidence); /* what is kept nobody deletes */
@@ -72,6 +75,7 @@ note_stat(sighting *s, const files *f)
         s->redundancy_size = (uint64_t)sb.st_size;
         s->when = (uint64_t)sb.st_mtim.tv_sec;
     }
+    return st;
 }
 
 /* Of a file that is not as recorded: another program, or the disk? Of one that is, when it was written since. */
@@ -153,6 +157,7 @@ look_at_kept(sighting *s)
 {
     files                f = {0};
     rset_own_generations all = {0};
+    rset_kept_form       form;
     rset_err             ignored = RSET_ERR_NONE;
 
     if (files_open_newest(s, NULL, &f, &ignored) == RSET_OK)
@@ -160,7 +165,8 @@ look_at_kept(sighting *s)
     for (size_t i = 0; i < all.n; i++)
         if (all.at[i].generation == s->older) {
             s->bytes = all.at[i].bytes;
-            if (rset_kept_is_back(&f.local, s->older) && all.at[i].why[0] == '\0')
+            if (rset_kept_find(&f.local, s->older, &form, &ignored) == RSET_OK &&
+                form == RSET_KEPT_BACK && all.at[i].why[0] == '\0')
                 be_whole(s, &all.at[i]);
         }
     rset_own_generations_free(&all);
@@ -179,9 +185,9 @@ look_at(sighting *s, bool content)
         trouble(s, &err);
         return;
     }
-    note_stat(s, &f);
-    st = s->ahead ? rset_survey_ahead(f.dir, f.prefix, s->name, f.evidence.next, &later, &err)
-                  : RSET_OK;
+    st = note_stat(s, &f, &err);
+    if (st == RSET_OK && s->ahead)
+        st = rset_survey_ahead(f.dir, f.prefix, s->name, f.evidence.next, &later, &err);
     if (st == RSET_OK)
         look_at_recorded(s, &f, s->ahead ? &later : &f.evidence, content);
     else

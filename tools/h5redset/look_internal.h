@@ -6,7 +6,7 @@
 #include "look.h"
 
 /* Adds everything that `owner` has in the directory `path`. *named_out: it is below one that the user named, whatever links lead
- * there. False: it cannot be read. */
+ * there. False: it cannot be read, or not all that is there can be looked at: what was found is added all the same. */
 bool look_in(const places *where, const char *path, uint64_t owner, sightings *out, bool *named_out,
              rset_err *err);
 
