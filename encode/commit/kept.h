@@ -72,14 +72,15 @@ rset_status rset_kept_do_without(const rset_local *local, uint64_t generation, r
  * these rest on. RSET_IO, RSET_NOMEM. */
 rset_status rset_kept_add_names(const rset_local *local, rset_names *names, rset_err *err);
 
-/* In which form an older generation is kept. One without a data file of its own has to be made whole before it is opened. */
+/* In which form an older generation is kept: not at all; with a data file of its own; or as what leads back to it from the next newer
+ * one, so that it has to be made whole before it is opened. */
 typedef enum { RSET_KEPT_NOT, RSET_KEPT_WHOLE, RSET_KEPT_BACK } rset_kept_form;
 
-/* RSET_IO, RSET_NOMEM. */
+/* Looks in which form that generation of the file `local` is there. Local. RSET_IO: it cannot be told; RSET_NOMEM. */
 rset_status rset_kept_find(const rset_local *local, uint64_t generation, rset_kept_form *form_out,
                            rset_err *err);
 
-/* Is there that generation, in either form? So does it seem where that cannot be told: who needs it is told then. */
+/* Is there that generation, in either form? Yes where it cannot be told: who opens it gets the error. */
 bool rset_kept_is_there(const rset_local *local, uint64_t generation);
 
 /* Leaves those in ev->kept that are there, for whoever lists them. Takes time in proportion to their number, as a commit does not. */

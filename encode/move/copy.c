@@ -98,7 +98,7 @@ is_expected(const taker *t)
     }
 }
 
-/* What cannot be looked at is in the way of nothing: nothing is taken then. */
+/* Has this rank a file of that name? Where it cannot be told t->err is set, and nothing more is taken. */
 static bool
 has_one(taker *t, const char *name)
 {

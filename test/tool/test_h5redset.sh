@@ -341,6 +341,20 @@ unreadable() {
 }
 check_traced 'a disk that fails while it looks' unreadable
 
+# Nor is what cannot be looked at left out of the files of a directory: each is that of a rank. "NAME CALL": of that name that call fails.
+directory_in_part() {
+    local one
+    command -v strace >/dev/null || { echo 'SKIP: no strace'; return 0; }
+    rm -rf set && mkdir -p set/n0 set/n1
+    for one in 0 1; do { printf '\211HDF\r\n\032\n'; head -c 5000 /dev/urandom; } >set/n$one/ck_$one.h5; done
+    for one in 'ck_1.h5 newfstatat' 'ck_1.h5 openat2' "$work/set/n1 openat"; do
+        gives 5 strace -f -qq -o trace -P "${one% *}" -e "trace=${one#* }" -e "inject=${one#* }:error=EIO" "$tool" protect set &&
+            says 'Input/output error.* nothing is protected' && [ -z "$(find set -name '*redset*')" ] || return 1
+    done
+    gives 0 "$tool" protect set
+}
+check_traced 'protect a directory that cannot be looked at in part' directory_in_part
+
 # ---- usage ----
 
 usage() {

@@ -18,27 +18,37 @@ typedef struct found {
     const char *path;
     strings    *files;
     size_t      others;
+    rset_err    failed; /* the first that could not be looked at */
 } found;
+
+static bool
+works(found *f, rset_status st, const rset_err *err)
+{
+    if (st != RSET_OK && st != RSET_ABSENT && f->failed.status == RSET_OK)
+        f->failed = *err;
+    return st == RSET_OK;
+}
 
 /* The signature is at the beginning, or where a user block of 512 bytes, or of a power of two more, ends (HDF5 File Format
  * Specification, II.A). */
 static bool
-is_hdf5(rset_dir *dir, const char *name, uint64_t size)
+is_hdf5(found *f, const char *name, uint64_t size)
 {
     static const char signature[] = {'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
     char              at[sizeof signature];
-    rset_err          ignored = RSET_ERR_NONE;
+    rset_err          err = RSET_ERR_NONE;
     rset_file        *file = NULL;
     size_t            got = 0;
     bool              is = false;
+    rset_status       st = rset_file_open(f->dir, name, &file, &err);
 
-    if (rset_file_open(dir, name, &file, &ignored) != RSET_OK)
-        return false;
-    for (uint64_t off = 0; !is && off + sizeof at <= size; off = off == 0 ? 512 : 2 * off)
-        is = rset_file_read(file, off, at, sizeof at, &got, &ignored) == RSET_OK &&
-             got == sizeof at && memcmp(at, signature, sizeof at) == 0;
+    for (uint64_t off = 0; st == RSET_OK && !is && off + sizeof at <= size;
+         off = off == 0 ? 512 : 2 * off) {
+        st = rset_file_read(file, off, at, sizeof at, &got, &err);
+        is = st == RSET_OK && got == sizeof at && memcmp(at, signature, sizeof at) == 0;
+    }
     rset_file_close(file, NULL);
-    return is;
+    return works(f, st, &err) && is;
 }
 
 static bool
@@ -57,11 +67,13 @@ static bool
 add_one(const char *name, void *arg)
 {
     found      *f = arg;
+    rset_err    err = RSET_ERR_NONE;
     struct stat sb;
 
-    if (is_ours(name) || rset_dir_stat(f->dir, name, &sb, NULL) != RSET_OK || S_ISDIR(sb.st_mode))
+    if (is_ours(name) || !works(f, rset_dir_stat(f->dir, name, &sb, &err), &err) ||
+        S_ISDIR(sb.st_mode))
         return true;
-    if (S_ISREG(sb.st_mode) && is_hdf5(f->dir, name, (uint64_t)sb.st_size)) {
+    if (S_ISREG(sb.st_mode) && is_hdf5(f, name, (uint64_t)sb.st_size)) {
         char *file = must_print("%s/%s", strcmp(f->path, "/") == 0 ? "" : f->path, name);
 
         strings_add(f->files, file);
@@ -72,33 +84,36 @@ add_one(const char *name, void *arg)
     return true;
 }
 
-/* Files of a directory that cannot be read are not added. */
 static void
-add_directory(const char *path, strings *files, size_t *others)
+add_directory(found *f, const char *path)
 {
-    found    f = {.path = path, .files = files};
-    rset_err ignored = RSET_ERR_NONE;
+    rset_err    err = RSET_ERR_NONE;
+    rset_status st = rset_dir_open(path, false, &f->dir, &err);
 
-    if (rset_dir_open(path, false, &f.dir, &ignored) == RSET_OK)
-        (void)rset_dir_list(f.dir, add_one, &f, &ignored);
-    rset_dir_close(f.dir);
-    *others += f.others;
+    f->path = path;
+    if (st == RSET_OK)
+        st = rset_dir_list(f->dir, add_one, f, &err);
+    (void)works(f, st, &err);
+    rset_dir_close(f->dir);
+    f->dir = NULL;
 }
 
-void
-below_add_files(const char *dir, strings *out, size_t *others_out)
+bool
+below_add_files(const char *dir, strings *out, size_t *others_out, rset_err *err)
 {
     strings dirs = {0}, files = {0};
+    found   f = {.files = &files};
 
-    *others_out = 0;
     walk_below(dir, &dirs);
     for (size_t i = 0; i < dirs.n; i++)
-        add_directory(dirs.at[i], &files, others_out);
+        add_directory(&f, dirs.at[i]);
     strings_sort(&files);
     for (size_t i = 0; i < files.n; i++)
         strings_add(out, files.at[i]);
     strings_free(&files);
     strings_free(&dirs);
+    *others_out = f.others;
+    return f.failed.status == RSET_OK || rset_fail_as(err, &f.failed) == RSET_OK;
 }
 
 bool

@@ -2,13 +2,15 @@
 #ifndef BELOW_H
 #define BELOW_H
 
+#include "common/err.h"
 #include "text.h"
 
 #include <stdbool.h>
 
 /* Adds the paths of all HDF5 files in `dir` and below, but for those that are ours, in the order of their paths with numbers by
- * value: rank_9 before rank_10. No link below `dir` is followed. *others_out: how many files are none of these. */
-void below_add_files(const char *dir, strings *out, size_t *others_out);
+ * value: rank_9 before rank_10. No link below `dir` is followed. *others_out: how many files are none of these. False: not all could
+ * be looked at; *err says what, and the rest is added. */
+bool below_add_files(const char *dir, strings *out, size_t *others_out, rset_err *err);
 
 /* It is a directory, or a link to one. */
 bool below_is_directory(const char *path);

@@ -18,8 +18,9 @@ int command_scavenge(job *j, const options *o, const picture *p);
 int rebuild_unknown(const job *j, const options *o, const catalog *c);
 
 /* The paths that this process is to protect: alone all that were named, and those in directories; of several processes its own, with
- * its rank for %r. Empty on all of them, with a message, where one has none. To be freed. Collective. */
-strings protect_paths(job *j, const options *o);
+ * its rank for %r, in *own_out, to be freed. Empty on all of them, with a message, where one has none, or cannot tell which they are:
+ * the exit status of that. Collective. */
+int protect_paths(job *j, const options *o, strings *own_out);
 
 /* The owner of these files of all processes, `own` of this one. RSET_USAGE: of several owners, of which each is told what it has to. Collective. */
 rset_status protect_owner(job *j, const strings *own, uint64_t *owner_out, rset_err *err);

@@ -142,18 +142,24 @@ with_rank(const char *text, int rank)
                       : must_print("%.*s%d%s", (int)(at - text), text, rank, at + 2);
 }
 
-/* All HDF5 files of a directory, in their order. */
-static void
+/* All HDF5 files of a directory, in their order, as those of ranks. False: which rank each is of cannot be told. */
+static bool
 add_below(const char *dir, strings *own)
 {
     const size_t before = own->n;
     size_t       others = 0;
+    rset_err     err = RSET_ERR_NONE;
+    const bool   all = below_add_files(dir, own, &others, &err);
 
-    below_add_files(dir, own, &others);
-    if (own->n == before)
+    if (!all)
+        print_error("%s; nothing is protected: it may be one of the files; give permission, or "
+                    "name the files themselves",
+                    err.text);
+    else if (own->n == before)
         print_error("%s: no HDF5 file is in it", dir);
     else if (others > 0)
         print_error("%s: %zu files there are not HDF5, and are left out", dir, others);
+    return all;
 }
 
 /* Where each process has one file. */
@@ -171,14 +177,15 @@ add_own(const job *j, const options *o, strings *own)
     free(path);
 }
 
-strings
-protect_paths(job *j, const options *o)
+int
+protect_paths(job *j, const options *o, strings *own_out)
 {
     strings own = {0};
+    bool    all = true;
 
     for (size_t i = 0; j->size == 1 && i < o->paths.n; i++)
         if (below_is_directory(o->paths.at[i]))
-            add_below(o->paths.at[i], &own);
+            all = add_below(o->paths.at[i], &own) && all;
         else
             strings_add(&own, o->paths.at[i]);
     if (j->size > 1 && o->paths.n != 1 && o->paths.n != (size_t)j->size) {
@@ -189,9 +196,10 @@ protect_paths(job *j, const options *o)
     } else if (j->size > 1) {
         add_own(j, o, &own);
     }
-    if (job_most(j, own.n == 0) != 0)
+    if (job_most(j, own.n == 0 || !all) != 0)
         strings_free(&own);
-    return own;
+    *own_out = own;
+    return !all ? EXITS_ERROR : j->size == 1 ? EXITS_NOTHING : EXITS_USAGE;
 }
 
 /* The lowest and the highest owner of files. */

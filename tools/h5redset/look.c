@@ -23,7 +23,7 @@ typedef struct visit {
     rset_err failed;   /* the first name that could not be looked at: not all is known then */
 } visit;
 
-/* What is gone by now was not there. */
+/* A name that is gone by now is no failure. */
 static void
 note_failed(visit *v, rset_status st, const rset_err *err)
 {

@@ -291,11 +291,11 @@ static int
 attempt(job *j, const options *o)
 {
     options own = *o;
-    int     status = j->size == 1 ? EXITS_NOTHING : EXITS_USAGE;
+    int     status;
 
     if (o->command != COMMAND_PROTECT)
         return look_and_act(j, o);
-    own.paths = protect_paths(j, o);
+    status = protect_paths(j, o, &own.paths);
     if (own.paths.n > 0)
         status = look_and_act(j, &own);
     strings_free(&own.paths);
