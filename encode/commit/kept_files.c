@@ -85,9 +85,7 @@ find(const rset_local *local, rset_name_kind kind, uint64_t generation, bool *th
 {
     char       *name = rset_name_of(kind, local->prefix, generation);
     rset_status st = name != NULL ? rset_dir_find_file(local->dir, name, NULL, there_out, err)
-                                  : rset_fail(err, RSET_NOMEM,
-                                              "%s: no memory for the name of an older generation",
-                                              rset_local_name(local));
+                                  : rset_kept_no_memory(local, err);
 
     free(name);
     return st;

@@ -191,8 +191,8 @@ rset_kept_release(const rset_local *local)
     rset_evidence_free(&ev);
 }
 
-/* Of one that is not older than what counts: it stays in the list, of which `n` stay so far, where it leads back. A commit under way may
- * only have noted it. */
+/* A generation that is not older than what counts stays in the list, of which `n` stay so far, where it leads back; else it is removed.
+ * It may not be there: a commit under way notes its name first. */
 static rset_status
 part_newer(const rset_local *local, rset_evidence *ev, size_t i, bool leads_back, size_t *n,
            rset_err *err)

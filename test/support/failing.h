@@ -24,7 +24,7 @@ enum {
 rset_status failing_run(job *j, rset_status (*action)(job *j), unsigned calls, int rank, int at,
                         bool *hit_out);
 
-/* The same of a body in this thread. */
+/* Runs the body in this thread, while call number `at` of `calls` fails, as failing_run. */
 rset_status failing_here(rset_status (*body)(void *arg), void *arg, unsigned calls, int at,
                          bool *hit_out);
 

@@ -44,7 +44,7 @@ is(const char *path, const char *content)
     return same;
 }
 
-/* It is said to be put aside only where it is: what comes next writes over the file. One that was put aside before stays. */
+/* The engine says that a file is put aside only where it is: what comes next writes over that file. One that was put aside before stays. */
 static void
 changed_is_put_aside_or_that_is_said(void **state)
 {
@@ -83,7 +83,7 @@ begin_first(void *arg)
     return rset_change_begin_first(&c->local, &c->ev, &c->journal, &err);
 }
 
-/* It does not protect what the program writes: it is void, or the program is not let. */
+/* Redundancy that was rebuilt meanwhile does not count for what a program writes: it is void, or the program may not begin. */
 static void
 what_has_come_is_void_or_that_is_said(void **state)
 {
@@ -123,7 +123,7 @@ drop(void *arg)
     return rset_kept_drop(&d->local, d->generation, &err);
 }
 
-/* What rests on a generation that is removed is made whole before, or it stays. */
+/* Before a generation is removed the older one that rests on it is made whole; else none is removed. */
 static void
 what_rests_on_it_is_found(void **state)
 {
@@ -165,7 +165,7 @@ die_anew(const twice *w, int r)
     change_close(&c, END_KILLED);
 }
 
-/* What was put aside is found, or it is said that it cannot be looked for; not that somebody has deleted the files. */
+/* An open finds the old content that was put aside, or says that it cannot look for it; never that somebody has deleted the files. */
 static void
 put_aside_is_not_deleted(void **state)
 {

@@ -1,7 +1,7 @@
 /* below.c: see below.h. */
 #include "below.h"
 
-#include "recover/recover.h"
+#include "files.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,14 +20,6 @@ typedef struct found {
     size_t      others;
     rset_err    failed; /* the first that could not be looked at */
 } found;
-
-static bool
-works(found *f, rset_status st, const rset_err *err)
-{
-    if (st != RSET_OK && st != RSET_ABSENT && f->failed.status == RSET_OK)
-        f->failed = *err;
-    return st == RSET_OK;
-}
 
 /* The signature is at the beginning, or where a user block of 512 bytes, or of a power of two more, ends (HDF5 File Format
  * Specification, II.A). */
@@ -48,7 +40,7 @@ is_hdf5(found *f, const char *name, uint64_t size)
         is = st == RSET_OK && got == sizeof at && memcmp(at, signature, sizeof at) == 0;
     }
     rset_file_close(file, NULL);
-    return works(f, st, &err) && is;
+    return files_looked(st, &err, &f->failed) && is;
 }
 
 static bool
@@ -67,11 +59,9 @@ static bool
 add_one(const char *name, void *arg)
 {
     found      *f = arg;
-    rset_err    err = RSET_ERR_NONE;
     struct stat sb;
 
-    if (is_ours(name) || !works(f, rset_dir_stat(f->dir, name, &sb, &err), &err) ||
-        S_ISDIR(sb.st_mode))
+    if (is_ours(name) || !files_stat(f->dir, name, &sb, &f->failed) || S_ISDIR(sb.st_mode))
         return true;
     if (S_ISREG(sb.st_mode) && is_hdf5(f, name, (uint64_t)sb.st_size)) {
         char *file = must_print("%s/%s", strcmp(f->path, "/") == 0 ? "" : f->path, name);
@@ -93,7 +83,7 @@ add_directory(found *f, const char *path)
     f->path = path;
     if (st == RSET_OK)
         st = rset_dir_list(f->dir, add_one, f, &err);
-    (void)works(f, st, &err);
+    (void)files_looked(st, &err, &f->failed);
     rset_dir_close(f->dir);
     f->dir = NULL;
 }
@@ -101,16 +91,16 @@ add_directory(found *f, const char *path)
 bool
 below_add_files(const char *dir, strings *out, size_t *others_out, rset_err *err)
 {
-    strings dirs = {0}, files = {0};
-    found   f = {.files = &files};
+    strings dirs = {0}, paths = {0};
+    found   f = {.files = &paths};
 
     walk_below(dir, &dirs);
     for (size_t i = 0; i < dirs.n; i++)
         add_directory(&f, dirs.at[i]);
-    strings_sort(&files);
-    for (size_t i = 0; i < files.n; i++)
-        strings_add(out, files.at[i]);
-    strings_free(&files);
+    strings_sort(&paths);
+    for (size_t i = 0; i < paths.n; i++)
+        strings_add(out, paths.at[i]);
+    strings_free(&paths);
     strings_free(&dirs);
     *others_out = f.others;
     return f.failed.status == RSET_OK || rset_fail_as(err, &f.failed) == RSET_OK;

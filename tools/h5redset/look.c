@@ -23,30 +23,12 @@ typedef struct visit {
     rset_err failed;   /* the first name that could not be looked at: not all is known then */
 } visit;
 
-/* A name that is gone by now is no failure. */
-static void
-note_failed(visit *v, rset_status st, const rset_err *err)
-{
-    if (st != RSET_OK && st != RSET_ABSENT && v->failed.status == RSET_OK)
-        v->failed = *err;
-}
-
-static bool
-stat_name(visit *v, const char *name, struct stat *out)
-{
-    rset_err          err = RSET_ERR_NONE;
-    const rset_status st = rset_dir_stat(v->dir, name, out, &err);
-
-    note_failed(v, st, &err);
-    return st == RSET_OK;
-}
-
 static bool
 has_file(visit *v, const char *name)
 {
     struct stat sb;
 
-    return stat_name(v, name, &sb) && S_ISREG(sb.st_mode);
+    return files_stat(v->dir, name, &sb, &v->failed) && S_ISREG(sb.st_mode);
 }
 
 /* Older generations that are kept are files of their own: none is the newest, nor a file that was renamed. */
@@ -76,7 +58,8 @@ is_his(visit *v, const char *name)
 {
     struct stat sb;
 
-    return !owner_matters() || (stat_name(v, name, &sb) && owner_of(&sb) == v->owner);
+    return !owner_matters() ||
+           (files_stat(v->dir, name, &sb, &v->failed) && owner_of(&sb) == v->owner);
 }
 
 static bool
@@ -196,7 +179,8 @@ is_renamed(visit *v, rset_left_behind *left, const char *name)
     char             *old = NULL;
     bool              is;
 
-    if (!stat_name(v, name, &file) || !rset_left_behind_fits(left, (uint64_t)file.st_size) ||
+    if (!files_stat(v->dir, name, &file, &v->failed) ||
+        !rset_left_behind_fits(left, (uint64_t)file.st_size) ||
         files_open(&at, &f, &ignored) != RSET_OK)
         return false;
     (void)rset_left_behind_take(left, &f.local, &f.evidence, &old, &found, &ignored);
@@ -255,7 +239,7 @@ look_at_replaced(visit *v)
         const char *name = v->replaced.at[i];
         sighting   *s;
 
-        if (!rset_changed_is(v->dir, name) || !stat_name(v, name, &file))
+        if (!rset_changed_is(v->dir, name) || !files_stat(v->dir, name, &file, &v->failed))
             continue;
         s = add(v, "", name);
         s->replaced = true;

@@ -1,6 +1,7 @@
 /* look_around.c: see look.h: in which directories, and as whom. Root looks at the files of each owner as that owner; at what somebody
  * has recorded it looks for him alone. */
 #include "below.h"
+#include "files.h"
 #include "look_internal.h"
 #include "owner.h"
 #include "progress.h"
@@ -42,17 +43,14 @@ static bool
 count_name(const char *name, void *arg)
 {
     crowd      *c = arg;
-    rset_err    err = RSET_ERR_NONE;
+    rset_err    ignored = RSET_ERR_NONE;
     char       *prefix = NULL;
     bool        ours = false;
     struct stat sb;
-    rset_status st = rset_dir_stat(c->dir, name, &sb, &err);
 
-    if (st != RSET_OK && st != RSET_ABSENT && c->failed.status == RSET_OK)
-        c->failed = err;
-    if (st != RSET_OK)
+    if (!files_stat(c->dir, name, &sb, &c->failed))
         return true;
-    if (rset_name_seen(name, &ours, &prefix, &err) != RSET_OK)
+    if (rset_name_seen(name, &ours, &prefix, &ignored) != RSET_OK)
         no_memory();
     free(prefix);
     if (ours || S_ISREG(sb.st_mode))
