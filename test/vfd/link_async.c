@@ -180,12 +180,15 @@ case_changed(hid_t fapl)
 
     H5Pset_fapl_sec2(plain);
     CHECK(make("a", fapl, OLD));
-    rank_0_is_late();
     file = H5Fopen(path("a"), H5F_ACC_RDWR, fapl);
-    CHECK(file >= 0 && fill(file, NEW) && H5Fclose(file) >= 0);
+    CHECK(file >= 0 && fill(file, NEW));
+    if (rank == 0) /* nothing is committed before it closes */
+        MPI_Recv(NULL, 0, MPI_INT, 1, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    CHECK(H5Fclose(file) >= 0);
     if (rank == 1) {
         file = H5Fopen(path("a"), H5F_ACC_RDWR, plain);
         CHECK(file >= 0 && fill(file, OLD) && H5Fclose(file) >= 0);
+        MPI_Send(NULL, 0, MPI_INT, 0, 6, MPI_COMM_WORLD);
     }
     CHECK(H5FDredset_wait(path("a")) < 0 && strstr(message, "was changed") != NULL);
     CHECK(!is_protected("a") && content_of("a", fapl) == OLD);
