@@ -36,7 +36,7 @@ for file in "${engine[@]}"; do # two rooms may have files of one name
         -c "$file" -o "$work/engine/${object//\//_}.o"
 done
 (cd "$work/harness" && "$clang" "${flags[@]}" -c "$source"/test/fuzz/{memfs*,mutations*,forge,fiber}.c \
-    "$source"/test/sweep/{knife,hostile_edits}.c "$source"/test/support/{job,image,tripwire}.c)
+    "$source"/test/sweep/{knife,hostile_edits}.c "$source"/test/support/{job,image,scratch,tripwire}.c)
 build() { # build TARGET
     "$clang" "${flags[@]}" -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
         "$source/test/fuzz/fuzz_$1.c" "$work"/engine/*.o "$work"/harness/*.o "${libraries[@]}" -o "$work/$1"
