@@ -53,7 +53,7 @@ rename_over(rset_dir *dir, const char *from, const char *to, const rset_identity
     rset_status   st = was != NULL ? rset_dir_stat(dir, to, &sb, err) : RSET_OK;
 
     if (st == RSET_ABSENT)
-        return rset_dir_rename_new(dir, from, to, err);
+        return rset_dir_move(dir, from, dir, to, false, err);
     now = rset_identity_of(&sb);
     if (st == RSET_OK && now.inode != 0 && !rset_identity_unchanged(&now, was))
         return RSET_BUSY;

@@ -147,7 +147,7 @@ rset_dir_enter(rset_dir *dir, const char *name, rset_dir **dir_out, rset_err *er
     if (in == NULL)
         return rset_fail(err, RSET_NOMEM, "%s/%s: out of memory", dir->path, name);
     *in = (rset_dir){.fd = rset_sys_open(dir->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)};
-    (void)stpcpy(stpcpy(stpcpy(in->path, dir->path), "/"), name);
+    (void)stpcpy(stpcpy(stpcpy(in->path, strcmp(dir->path, "/") == 0 ? "" : dir->path), "/"), name);
     if (in->fd < 0) {
         st = rset_fail_errno(err, rset_sys_status(errno), errno, "%s: cannot open directory",
                              in->path);
@@ -222,8 +222,15 @@ rset_dir_path(const rset_dir *dir)
 
 /* ---- all entries ---- */
 
-rset_status
-rset_dir_list(rset_dir *dir, bool (*visit)(const char *name, void *arg), void *arg, rset_err *err)
+static bool
+may_be_dir(const struct dirent *entry)
+{
+    return entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN;
+}
+
+static rset_status
+list(rset_dir *dir, bool only_dirs, bool (*visit)(const char *name, void *arg), void *arg,
+     rset_err *err)
 {
     int            fd = rset_sys_open(dir->fd, ".", O_RDONLY | O_DIRECTORY, 0);
     DIR           *stream = fd < 0 ? NULL : rset_sys_now->fdopendir(fd);
@@ -244,13 +251,27 @@ rset_dir_list(rset_dir *dir, bool (*visit)(const char *name, void *arg), void *a
             continue;
         if (entry == NULL)
             break;
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+            (!only_dirs || may_be_dir(entry)))
             more = visit(entry->d_name, arg);
     }
     if (more && errno != 0)
         st = rset_fail_errno(err, RSET_IO, errno, "%s: cannot list directory", dir->path);
     (void)rset_sys_now->closedir(stream);
     return st;
+}
+
+rset_status
+rset_dir_list(rset_dir *dir, bool (*visit)(const char *name, void *arg), void *arg, rset_err *err)
+{
+    return list(dir, false, visit, arg, err);
+}
+
+rset_status
+rset_dir_list_dirs(rset_dir *dir, bool (*visit)(const char *name, void *arg), void *arg,
+                   rset_err *err)
+{
+    return list(dir, true, visit, arg, err);
 }
 
 rset_status
@@ -278,32 +299,51 @@ rset_dir_sync(rset_dir *dir, rset_err *err)
 
 /* ---- directories that may have to go again ---- */
 
-rset_status
-rset_dir_make(const char *path, char **first_out, rset_err *err)
+/* RSET_ABSENT: nothing has that path; RSET_IO: that cannot be told. */
+static rset_status
+look_at(const char *path)
 {
-    char       *first = strdup(path), *slash;
-    rset_dir   *dir = NULL;
-    struct stat st;
-    rset_status status;
+    struct stat sb;
 
-    *first_out = NULL;
-    if (first == NULL)
-        return rset_fail(err, RSET_NOMEM, "%s: no memory to make this directory", path);
-    if (rset_sys_now->fstatat(AT_FDCWD, path, &st, 0) == 0) {
-        free(first);
+    if (rset_sys_now->fstatat(AT_FDCWD, path, &sb, 0) == 0)
         return RSET_OK;
-    }
-    while ((slash = strrchr(first, '/')) != NULL && slash != first) {
+    return errno == ENOENT ? RSET_ABSENT : RSET_IO;
+}
+
+/* The topmost of the missing directories that lead to `path`, which is missing: cuts it to that. */
+static void
+cut_to_first(char *path)
+{
+    char *slash;
+
+    while ((slash = strrchr(path, '/')) != NULL && slash != path) {
         *slash = '\0';
-        if (rset_sys_now->fstatat(AT_FDCWD, first, &st, 0) == 0) {
+        if (look_at(path) != RSET_ABSENT) {
             *slash = '/';
             break;
         }
     }
-    status = rset_dir_open(path, true, &dir, err);
+}
+
+rset_status
+rset_dir_make(const char *path, char **first_out, rset_err *err)
+{
+    const rset_status there = look_at(path);
+    rset_dir         *dir = NULL;
+    rset_status       st;
+
+    *first_out = NULL;
+    if (there == RSET_OK)
+        return RSET_OK;
+    if (there == RSET_ABSENT) { /* what may have been there is never unmade */
+        *first_out = strdup(path);
+        if (*first_out == NULL)
+            return rset_fail(err, RSET_NOMEM, "%s: no memory to make this directory", path);
+        cut_to_first(*first_out);
+    }
+    st = rset_dir_open(path, true, &dir, err);
     rset_dir_close(dir);
-    *first_out = first;
-    return status;
+    return st;
 }
 
 void

@@ -112,13 +112,13 @@ rset_dir_may_change(const rset_dir *dir, rset_err *err)
 /* ---- another name ---- */
 
 static rset_status
-check_rename(rset_dir *dir, const char *from, const char *to, rset_err *err)
+check_rename(rset_dir *dir, const char *from, rset_dir *to_dir, const char *to, rset_err *err)
 {
     rset_status st = rset_dir_check_name(dir, from, err);
 
     if (st == RSET_OK)
-        st = rset_dir_check_name(dir, to, err);
-    return st == RSET_OK && dir->trust.foreign ? rset_dir_check_free(dir, to, err) : st;
+        st = rset_dir_check_name(to_dir, to, err);
+    return st == RSET_OK && to_dir->trust.foreign ? rset_dir_check_free(to_dir, to, err) : st;
 }
 
 static rset_status
@@ -133,7 +133,7 @@ not_renamed(const rset_dir *dir, const char *from, const char *to, int why, rset
 rset_status
 rset_dir_rename(rset_dir *dir, const char *from, const char *to, rset_err *err)
 {
-    rset_status st = check_rename(dir, from, to, err);
+    rset_status st = check_rename(dir, from, dir, to, err);
 
     if (st != RSET_OK)
         return st;
@@ -149,15 +149,18 @@ rset_dir_rename(rset_dir *dir, const char *from, const char *to, rset_err *err)
 }
 
 rset_status
-rset_dir_rename_new(rset_dir *dir, const char *from, const char *to, rset_err *err)
+rset_dir_move(rset_dir *dir, const char *from, rset_dir *to_dir, const char *to, bool over,
+              rset_err *err)
 {
-    rset_status st = check_rename(dir, from, to, err);
+    int (*const give)(int, const char *, int, const char *) =
+        over ? rset_sys_now->renameat : rset_sys_now->rename_new;
+    rset_status st = check_rename(dir, from, to_dir, to, err);
 
     if (st != RSET_OK)
         return st;
-    while (rset_sys_now->rename_new(dir->fd, from, dir->fd, to) < 0) {
-        if (errno == EEXIST)
-            return rset_fail(err, RSET_BUSY, "%s/%s: exists already", dir->path, to);
+    while (give(dir->fd, from, to_dir->fd, to) < 0) {
+        if (errno == EEXIST && !over)
+            return rset_fail(err, RSET_BUSY, "%s/%s: exists already", to_dir->path, to);
         if (errno != EINTR)
             return not_renamed(dir, from, to, errno, err);
     }

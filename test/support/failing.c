@@ -81,6 +81,18 @@ fault_unlinkat(int dirfd, const char *name, int flags)
     return fails(FAILING_UNLINK) ? -1 : rset_sys_posix.unlinkat(dirfd, name, flags);
 }
 
+static DIR *
+fault_fdopendir(int fd)
+{
+    return fails(FAILING_LIST) ? NULL : rset_sys_posix.fdopendir(fd);
+}
+
+static struct dirent *
+fault_readdir(DIR *dir)
+{
+    return fails(FAILING_LIST) ? NULL : rset_sys_posix.readdir(dir);
+}
+
 static void
 arm(int rank, void *arg)
 {
@@ -104,6 +116,8 @@ begin(unsigned calls, int rank, int at)
     sys.fstat = fault_fstat;
     sys.fstatat = fault_fstatat;
     sys.unlinkat = fault_unlinkat;
+    sys.fdopendir = fault_fdopendir;
+    sys.readdir = fault_readdir;
     faulty = calls;
     faulty_rank = rank;
     faulty_at = at;

@@ -16,7 +16,8 @@ enum {
     FAILING_FSTATAT = 128,
     FAILING_LOOKS = FAILING_CREATE | FAILING_OPEN | FAILING_PREAD | FAILING_FSTAT | FAILING_FSTATAT,
     FAILING_LIE = 256, /* a pread gives a bit that is wrong */
-    FAILING_UNLINK = 512
+    FAILING_UNLINK = 512,
+    FAILING_LIST = 1024 /* a directory cannot be listed, or not to its end */
 };
 
 /* Runs the action while call number `at` (from 1 on; 0: none) of `calls`, counted together, fails on that rank.

@@ -279,6 +279,27 @@ killed() { # in the middle of the first file: its second call below a name of th
     brings 0 && are two 0 1 2 3
 }
 begin two; check 'killed in the middle: no half file, and the next run finishes' killed
+appears() { # while its first file is copied, a file of that name is made in the target
+    local status=0 stat='' safe=$CLUSTER_DIR/data_safe made
+    rm -rf "$safe"
+    DIE_RANK=-1 STOP_AT=1 LD_PRELOAD=$bin/libpreload_die.so "$tool" scavenge --to "$safe" "$@" "$nodes" >"$out" 2>&1 &
+    until [ "$stat" = T ]; do
+        sleep 0.02
+        stat=$(sed 's/.*) //; s/ .*//' "/proc/$!/stat" 2>/dev/null) && [ "$stat" != Z ] || { cat "$out"; return 1; }
+    done
+    for made in "$safe"/data_{0,1,2,3}.h5; do echo other >"$made"; done
+    kill -CONT $!
+    wait $! || status=$?
+    cat "$out"
+    if [ $# = 0 ]; then
+        [ "$status" = 5 ] && says 'data_0.h5: was made by another program meanwhile' || return 1
+        for made in "$safe"/data_{0,1,2,3}.h5; do [ "$(cat "$made")" = other ] || return 1; done
+    else
+        [ "$status" = 0 ] && are two 0 1 2 3
+    fi
+}
+begin two; check 'a file that appears in the target meanwhile stays' appears
+begin two; check 'with --force it is replaced' appears --force
 busy() { # another run has the target
     mkdir -p "$safe/redset-scavenge.tmp/new/0.1" && touch "$safe/redset-scavenge.tmp/new/0.1/file"
     flock "$safe/redset-scavenge.tmp/lock" "$tool" scavenge --to "$safe" "$nodes" >"$out" 2>&1 && return 1

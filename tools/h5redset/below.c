@@ -2,15 +2,13 @@
 #include "below.h"
 
 #include "files.h"
+#include "looked.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* What a directory has, as far as it was listed. */
 typedef struct found {
@@ -40,7 +38,7 @@ is_hdf5(found *f, const char *name, uint64_t size)
         is = st == RSET_OK && got == sizeof at && memcmp(at, signature, sizeof at) == 0;
     }
     rset_file_close(file, NULL);
-    return files_looked(st, &err, &f->failed) && is;
+    return looked(st, &err, &f->failed) && is;
 }
 
 static bool
@@ -61,7 +59,7 @@ add_one(const char *name, void *arg)
     found      *f = arg;
     struct stat sb;
 
-    if (is_ours(name) || !files_stat(f->dir, name, &sb, &f->failed) || S_ISDIR(sb.st_mode))
+    if (is_ours(name) || !looked_at(f->dir, name, &sb, &f->failed) || S_ISDIR(sb.st_mode))
         return true;
     if (S_ISREG(sb.st_mode) && is_hdf5(f, name, (uint64_t)sb.st_size)) {
         char *file = must_print("%s/%s", strcmp(f->path, "/") == 0 ? "" : f->path, name);
@@ -83,7 +81,7 @@ add_directory(found *f, const char *path)
     f->path = path;
     if (st == RSET_OK)
         st = rset_dir_list(f->dir, add_one, f, &err);
-    (void)files_looked(st, &err, &f->failed);
+    (void)looked(st, &err, &f->failed);
     rset_dir_close(f->dir);
     f->dir = NULL;
 }
@@ -91,10 +89,12 @@ add_directory(found *f, const char *path)
 bool
 below_add_files(const char *dir, strings *out, size_t *others_out, rset_err *err)
 {
-    strings dirs = {0}, paths = {0};
+    strings dirs = {0}, paths = {0}, failed = {0};
     found   f = {.files = &paths};
 
-    walk_below(dir, &dirs);
+    walk_below(dir, &dirs, &failed);
+    if (failed.n > 0)
+        (void)rset_fail(&f.failed, RSET_IO, "%s", failed.at[0]);
     for (size_t i = 0; i < dirs.n; i++)
         add_directory(&f, dirs.at[i]);
     strings_sort(&paths);
@@ -102,73 +102,72 @@ below_add_files(const char *dir, strings *out, size_t *others_out, rset_err *err
         strings_add(out, paths.at[i]);
     strings_free(&paths);
     strings_free(&dirs);
+    strings_free(&failed);
     *others_out = f.others;
     return f.failed.status == RSET_OK || rset_fail_as(err, &f.failed) == RSET_OK;
 }
 
-bool
-below_is_directory(const char *path)
-{
-    struct stat sb;
-
-    return stat(path, &sb) == 0 && S_ISDIR(sb.st_mode);
-}
-
 /* ---- directories ---- */
 
-enum { OPEN_DIR = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK };
+/* Paths of directories, and a message for each that could not be read. */
+typedef struct walk {
+    strings *out, *failed;
+} walk;
 
-static void walk_in(int fd, const char *path, strings *out);
-
-/* Is what cannot be opened no directory, or none any more? */
+/* Did that work? What is gone by now, or is no directory, is no failure. */
 static bool
-is_none(int why)
+note(const walk *w, rset_status st, const rset_err *err)
 {
-    return why == ENOTDIR || why == ELOOP || why == ENOENT;
+    if (st != RSET_OK && st != RSET_ABSENT)
+        strings_add(w->failed, err->text);
+    return st == RSET_OK;
 }
 
-/* A path that is too long cannot be opened by anybody; so this ends. What cannot be opened is in the list: who looks there says it. */
-static void
-walk_to(int above, const char *path, const char *name, strings *out)
+static bool
+add_name(const char *name, void *arg)
 {
-    char *below = must_print("%s/%s", strcmp(path, "/") == 0 ? "" : path, name);
-    int   fd;
+    strings_add(arg, name);
+    return true;
+}
 
-    if (strlen(below) < PATH_MAX) {
-        fd = openat(above, name, OPEN_DIR | O_NOFOLLOW);
-        if (fd >= 0)
-            walk_in(fd, below, out);
-        else if (!is_none(errno))
-            strings_add_once(out, below);
+static void walk_in(const walk *w, rset_dir *dir);
+
+/* A path that is too long cannot be opened by anybody; so this ends. */
+static void
+walk_to(const walk *w, rset_dir *above, const char *name)
+{
+    rset_err  err = RSET_ERR_NONE;
+    rset_dir *dir = NULL;
+
+    if (strlen(rset_dir_path(above)) + 1 + strlen(name) < PATH_MAX &&
+        note(w, rset_dir_enter(above, name, &dir, &err), &err))
+        walk_in(w, dir);
+    rset_dir_close(dir);
+}
+
+/* Lists it before any that it has is entered: so each on the way down takes one descriptor. */
+static void
+walk_in(const walk *w, rset_dir *dir)
+{
+    strings  names = {0};
+    rset_err err = RSET_ERR_NONE;
+
+    if (note(w, rset_dir_list_dirs(dir, add_name, &names, &err), &err)) {
+        strings_add_once(w->out, rset_dir_path(dir));
+        for (size_t i = 0; i < names.n; i++)
+            walk_to(w, dir, names.at[i]);
     }
-    free(below);
-}
-
-/* `fd` is closed. */
-static void
-walk_in(int fd, const char *path, strings *out)
-{
-    DIR           *dir = fdopendir(fd);
-    struct dirent *entry;
-
-    strings_add_once(out, path);
-    if (dir == NULL)
-        close(fd);
-    while (dir != NULL && (entry = readdir(dir)) != NULL)
-        if ((entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) &&
-            strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            walk_to(dirfd(dir), path, entry->d_name, out);
-    if (dir != NULL)
-        closedir(dir);
+    strings_free(&names);
 }
 
 void
-walk_below(const char *root, strings *out)
+walk_below(const char *root, strings *out, strings *failed)
 {
-    const int fd = open(root, OPEN_DIR);
+    const walk w = {out, failed};
+    rset_err   err = RSET_ERR_NONE;
+    rset_dir  *dir = NULL;
 
-    if (fd >= 0)
-        walk_in(fd, root, out);
-    else
-        strings_add_once(out, root);
+    if (note(&w, rset_dir_open(root, false, &dir, &err), &err))
+        walk_in(&w, dir);
+    rset_dir_close(dir);
 }

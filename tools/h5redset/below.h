@@ -12,11 +12,9 @@
  * be looked at; *err says what, and the rest is added. */
 bool below_add_files(const char *dir, strings *out, size_t *others_out, rset_err *err);
 
-/* It is a directory, or a link to one. */
-bool below_is_directory(const char *path);
-
-/* Adds the paths of `root`, which may be a link, and of all directories below it: below, no link is followed, and none that is put
- * in the place of a directory meanwhile. One that cannot be read is added, without what may be below it. */
-void walk_below(const char *root, strings *out);
+/* Adds the paths of the directory `root`, which may be a link, and of all directories below it: below, no link is followed, and none that
+ * is put in the place of a directory meanwhile. One that cannot be read is left out, with what is below it, and a message is added to
+ * *failed. */
+void walk_below(const char *root, strings *out, strings *failed);
 
 #endif

@@ -3,6 +3,7 @@
 #include "commands.h"
 #include "exits.h"
 #include "files.h"
+#include "looked.h"
 #include "owner.h"
 #include "parallel.h"
 #include "removable.h"
@@ -10,6 +11,7 @@
 
 #include "comm/comm_local.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -162,19 +164,48 @@ add_below(const char *dir, strings *own)
     return all;
 }
 
+/* Is it a directory? False, which is told: that cannot be known. */
+static bool
+tell_kind(const char *path, bool *is_directory_out)
+{
+    rset_err   err = RSET_ERR_NONE;
+    const bool known = looked_is_directory(path, is_directory_out, &err) == RSET_OK;
+
+    if (!known)
+        print_error("%s; nothing is protected", err.text);
+    return known;
+}
+
 /* Where each process has one file. */
-static void
+static bool
 add_own(const job *j, const options *o, strings *own)
 {
-    char *path = with_rank(o->paths.at[o->paths.n > 1 ? j->rank : 0], j->rank);
+    char      *path = with_rank(o->paths.at[o->paths.n > 1 ? j->rank : 0], j->rank);
+    bool       is_directory = false;
+    const bool known = tell_kind(path, &is_directory);
 
-    if (below_is_directory(path))
+    if (is_directory)
         print_error("%s: is a directory: with mpiexec name the file of each process, with %%r for "
                     "its rank",
                     path);
-    else
+    else if (known)
         strings_add(own, path);
     free(path);
+    return known;
+}
+
+/* Where one process has all files. */
+static bool
+add_named(const char *path, strings *own)
+{
+    bool is_directory = false;
+
+    if (!tell_kind(path, &is_directory))
+        return false;
+    if (is_directory)
+        return add_below(path, own);
+    strings_add(own, path);
+    return true;
 }
 
 int
@@ -184,17 +215,14 @@ protect_paths(job *j, const options *o, strings *own_out)
     bool    all = true;
 
     for (size_t i = 0; j->size == 1 && i < o->paths.n; i++)
-        if (below_is_directory(o->paths.at[i]))
-            all = add_below(o->paths.at[i], &own) && all;
-        else
-            strings_add(&own, o->paths.at[i]);
+        all = add_named(o->paths.at[i], &own) && all;
     if (j->size > 1 && o->paths.n != 1 && o->paths.n != (size_t)j->size) {
         if (j->rank == 0)
             print_error("%zu paths for %d processes: name one, with %%r for the rank where names "
                         "differ, or one for each process",
                         o->paths.n, j->size);
     } else if (j->size > 1) {
-        add_own(j, o, &own);
+        all = add_own(j, o, &own);
     }
     if (job_most(j, own.n == 0 || !all) != 0)
         strings_free(&own);
@@ -225,11 +253,13 @@ protect_owner(job *j, const strings *own, uint64_t *owner_out, rset_err *err)
     rset_status st = RSET_OK;
 
     for (size_t i = 0; i < own->n; i++)
-        if (lstat(own->at[i], &sb) == 0) /* of what is missing nothing is known */
+        if (lstat(own->at[i], &sb) == 0)
             merge_spans(&all, &(span){owner_of(&sb), owner_of(&sb)});
+        else if (errno != ENOENT && errno != ENOTDIR) /* of what is missing nothing is known */
+            st = rset_fail_errno(err, RSET_IO, errno, "%s: cannot be looked at", own->at[i]);
     if (j->comm != NULL)
-        st = rset_reduce(j->comm, RSET_OK, j->host,
-                         &(rset_reduction){&all, sizeof all, merge_spans}, err);
+        st = rset_reduce(j->comm, st, j->host, &(rset_reduction){&all, sizeof all, merge_spans},
+                         err);
     if (st == RSET_OK && all.low < all.high)
         st = rset_fail(err, RSET_USAGE,
                        "not protected: files of several owners (%llu and %llu are their numbers): "

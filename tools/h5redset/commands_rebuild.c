@@ -65,10 +65,13 @@ tell(const job *j, const char *path, rset_status st, const char *word, const rse
 static void
 tell_stray(const family *one)
 {
-    const char *path = member_path(one->sets->members);
-    char       *text = reason_text(&one->decision, &one->all);
+    const sighting *s = one->sets->members->seen;
+    const char     *path = member_path(one->sets->members);
+    char           *text = reason_text(&one->decision, &one->all);
 
-    if (one->decision.verdict == RSET_VERDICT_REFUSE)
+    if (s->trouble != NULL)
+        print_error("%s: %s", path, s->trouble);
+    else if (one->decision.verdict == RSET_VERDICT_REFUSE)
         print_error("%s: %s", path, text);
     else
         print_line(stdout, "%s: %s", path, text[0] != '\0' ? text : "is as it should be");
@@ -336,7 +339,7 @@ tell_strays(const job *j, const catalog *c)
     for (size_t i = 0; i < c->nstrays; i++) {
         if (j->rank == 0)
             tell_stray(&c->strays[i]);
-        worst = exits_worse(worst, exit_status_of(&c->strays[i].decision));
+        worst = exits_worse(worst, stray_exit_status(&c->strays[i]));
     }
     return worst;
 }

@@ -11,6 +11,7 @@
 #include "scavenge.h"
 #include "wait.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -245,13 +246,14 @@ foresee_target(const scavenge *s, item *it)
     char        *path = scavenge_path(s, it->name);
     const size_t size = it->m->known != NULL ? rset_info_length(it->m->known) : it->m->seen->size;
     struct stat  sb;
+    const int    there = s->o->force ? -1 : lstat(path, &sb);
 
-    if (lstat(path, &sb) == 0 && !s->o->force) {
-        if (S_ISREG(sb.st_mode) && (uint64_t)sb.st_size == size)
-            it->out.how = HOW_KEPT;
-        else
-            item_fail(it, EXITS_ERROR, "another file of that name is in the target already");
-    }
+    if (there != 0 && !s->o->force && errno != ENOENT && errno != ENOTDIR)
+        item_fail(it, EXITS_ERROR, "%s: cannot be looked at: %s", path, strerror(errno));
+    else if (there == 0 && S_ISREG(sb.st_mode) && (uint64_t)sb.st_size == size)
+        it->out.how = HOW_KEPT;
+    else if (there == 0)
+        item_fail(it, EXITS_ERROR, "another file of that name is in the target already");
     free(path);
 }
 

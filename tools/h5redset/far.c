@@ -1,11 +1,11 @@
 /* far.c: data files of a rank that are not beside the first of them. See files.h. Their directories are recorded, and what is
  * recorded may be anything: nothing is written outside of those that the user has named. */
 #include "files.h"
+#include "looked.h"
 #include "text.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* ---- where they are ---- */
 
@@ -69,9 +69,10 @@ open_nearest(const char *path, bool *is_out)
 static bool
 is_file(const char *path)
 {
-    struct stat sb;
+    rset_err ignored = RSET_ERR_NONE;
+    bool     is = false;
 
-    return stat(path, &sb) != 0 || !S_ISDIR(sb.st_mode);
+    return looked_is_directory(path, &is, &ignored) == RSET_OK && !is;
 }
 
 /* The directory of a file that was named. */

@@ -153,23 +153,6 @@ files_close(files *f)
     *f = (files){0};
 }
 
-bool
-files_looked(rset_status st, const rset_err *err, rset_err *first)
-{
-    if (st != RSET_OK && st != RSET_ABSENT && first->status == RSET_OK)
-        *first = *err;
-    return st == RSET_OK;
-}
-
-bool
-files_stat(rset_dir *dir, const char *name, struct stat *out, rset_err *first)
-{
-    rset_err          err = RSET_ERR_NONE;
-    const rset_status st = rset_dir_stat(dir, name, out, &err);
-
-    return files_looked(st, &err, first);
-}
-
 rset_status
 files_unprotect(const files *f, rset_err *err)
 {

@@ -82,13 +82,6 @@ rset_status files_open_newest(const sighting *older, const strings *within, file
 /* May its directory be made? RSET_USAGE: at->within does not have it. Local. */
 rset_status files_may_be(const files_place *at, rset_err *err);
 
-/* Did a look at something work, which came to `st` and *err? The first that failed is noted in *first; that a name is gone by now is no
- * failure. Local. */
-bool files_looked(rset_status st, const rset_err *err, rset_err *first);
-
-/* So for what has that name in the directory. Local. */
-bool files_stat(rset_dir *dir, const char *name, struct stat *out, rset_err *first);
-
 /* Removes all that protects them, and what was put aside: that first, since names that are noted outlast what has them. Local. */
 rset_status files_unprotect(const files *f, rset_err *err);
 

@@ -1,6 +1,7 @@
 /* look.c: what one owner has in one directory. See look_internal.h. */
 #include "files.h"
 #include "look_internal.h"
+#include "looked.h"
 #include "owner.h"
 
 #include <errno.h>
@@ -28,7 +29,7 @@ has_file(visit *v, const char *name)
 {
     struct stat sb;
 
-    return files_stat(v->dir, name, &sb, &v->failed) && S_ISREG(sb.st_mode);
+    return looked_at(v->dir, name, &sb, &v->failed) && S_ISREG(sb.st_mode);
 }
 
 /* Older generations that are kept are files of their own: none is the newest, nor a file that was renamed. */
@@ -59,7 +60,7 @@ is_his(visit *v, const char *name)
     struct stat sb;
 
     return !owner_matters() ||
-           (files_stat(v->dir, name, &sb, &v->failed) && owner_of(&sb) == v->owner);
+           (looked_at(v->dir, name, &sb, &v->failed) && owner_of(&sb) == v->owner);
 }
 
 static bool
@@ -179,7 +180,7 @@ is_renamed(visit *v, rset_left_behind *left, const char *name)
     char             *old = NULL;
     bool              is;
 
-    if (!files_stat(v->dir, name, &file, &v->failed) ||
+    if (!looked_at(v->dir, name, &file, &v->failed) ||
         !rset_left_behind_fits(left, (uint64_t)file.st_size) ||
         files_open(&at, &f, &ignored) != RSET_OK)
         return false;
@@ -213,18 +214,22 @@ look_for_renamed(visit *v, rset_err *err)
 }
 
 static void
-count_space(sightings *out, size_t from)
+count_space(visit *v, size_t from)
 {
     rset_space counted = {0};
 
-    for (size_t i = from; i < out->n; i++) {
-        sighting *s = &out->at[i];
-        files     f = {0};
-        rset_err  ignored = RSET_ERR_NONE;
+    for (size_t i = from; i < v->out->n; i++) {
+        sighting   *s = &v->out->at[i];
+        files       f = {0};
+        rset_err    err = RSET_ERR_NONE;
+        rset_status st = RSET_OK;
 
-        if ((s->older == 0 || s->aside) && !s->ahead && !s->replaced &&
-            files_open_seen(s, &f, &ignored) == RSET_OK)
-            (void)rset_space_of(&counted, &f.local, &s->bytes, &ignored);
+        if ((s->older == 0 || s->aside) && !s->ahead && !s->replaced) {
+            st = files_open_seen(s, &f, &err);
+            if (st == RSET_OK)
+                st = rset_space_of(&counted, &f.local, &s->bytes, &err);
+        }
+        (void)looked(st, &err, &v->failed);
         files_close(&f);
     }
     rset_space_free(&counted);
@@ -239,7 +244,7 @@ look_at_replaced(visit *v)
         const char *name = v->replaced.at[i];
         sighting   *s;
 
-        if (!rset_changed_is(v->dir, name) || !files_stat(v->dir, name, &file, &v->failed))
+        if (!rset_changed_is(v->dir, name) || !looked_at(v->dir, name, &file, &v->failed))
             continue;
         s = add(v, "", name);
         s->replaced = true;
@@ -297,7 +302,7 @@ look_in(const places *where, const char *path, uint64_t owner, sightings *out, b
         st = look_for_renamed(&v, err);
         look_at_all(&v); /* what there is counts, whatever else it may be */
         if (where->older)
-            count_space(out, from);
+            count_space(&v, from);
     }
     if (st == RSET_OK && v.failed.status != RSET_OK)
         st = rset_fail_as(err, &v.failed);

@@ -3,13 +3,13 @@
 #include "below.h"
 #include "files.h"
 #include "look_internal.h"
+#include "looked.h"
 #include "owner.h"
 #include "progress.h"
 #include "text.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* ---- owners ---- */
 
@@ -48,7 +48,7 @@ count_name(const char *name, void *arg)
     bool        ours = false;
     struct stat sb;
 
-    if (!files_stat(c->dir, name, &sb, &c->failed))
+    if (!looked_at(c->dir, name, &sb, &c->failed))
         return true;
     if (rset_name_seen(name, &ours, &prefix, &ignored) != RSET_OK)
         no_memory();
@@ -97,15 +97,19 @@ add_spot(spots *list, const spot *one)
     list->at[list->n++].path = must_copy(one->path);
 }
 
-/* A directory and all below it; of a file, the directory that it is or was in. */
-static void
+/* A directory and all below it; of a file, the directory that it is or was in. False: not all of what was named could be read, which is
+ * told. */
+static bool
 add_named(spots *list, const char *path, bool named)
 {
-    strings     dirs = {0};
-    struct stat sb;
+    strings  dirs = {0}, failed = {0};
+    rset_err err = RSET_ERR_NONE;
+    bool     is = false, all;
 
-    if (stat(path, &sb) == 0 && S_ISDIR(sb.st_mode)) {
-        walk_below(path, &dirs);
+    if (looked_is_directory(path, &is, &err) != RSET_OK) {
+        strings_add(&failed, err.text);
+    } else if (is) {
+        walk_below(path, &dirs, &failed);
     } else {
         char *dir = dir_of(path);
 
@@ -114,7 +118,12 @@ add_named(spots *list, const char *path, bool named)
     }
     for (size_t i = 0; i < dirs.n; i++)
         add_spot(list, &(spot){.path = dirs.at[i], .all = true, .named = named});
+    for (size_t i = 0; named && i < failed.n; i++)
+        print_error("%s", failed.at[i]);
+    all = !named || failed.n == 0;
     strings_free(&dirs);
+    strings_free(&failed);
+    return all;
 }
 
 static void
@@ -212,9 +221,9 @@ look_around(const places *where, sightings *out)
     bool  all = true;
 
     for (size_t i = 0; i < where->paths.n; i++)
-        add_named(&list, where->paths.at[i], true);
+        all = add_named(&list, where->paths.at[i], true) && all;
     for (size_t i = 0; i < where->search.n; i++)
-        add_named(&list, where->search.at[i], false);
+        (void)add_named(&list, where->search.at[i], false);
     for (size_t i = 0; i < list.n; i++) {
         const size_t from = out->n;
         const spot   at = list.at[i];

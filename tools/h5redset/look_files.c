@@ -71,11 +71,12 @@ note_stat(sighting *s, const files *f, rset_err *err)
     }
     s->gone = s->older == 0 &&
               rset_evidence_gone(&f->local, &f->evidence); /* what is kept nobody deletes */
-    if (f->evidence.name != NULL && rset_dir_stat(f->dir, f->evidence.name, &sb, NULL) == RSET_OK) {
-        s->redundancy_size = (uint64_t)sb.st_size;
-        s->when = (uint64_t)sb.st_mtim.tv_sec;
+    if (st == RSET_OK && f->evidence.name != NULL) {
+        st = rset_dir_stat(f->dir, f->evidence.name, &sb, err);
+        s->redundancy_size = st == RSET_OK ? (uint64_t)sb.st_size : 0;
+        s->when = st == RSET_OK ? (uint64_t)sb.st_mtim.tv_sec : 0;
     }
-    return st;
+    return st == RSET_ABSENT ? RSET_OK : st;
 }
 
 /* Of a file that is not as recorded: another program, or the disk? Of one that is, when it was written since. */

@@ -207,7 +207,7 @@ look(const job *j, const options *o, picture *p)
     return all;
 }
 
-/* Is there anything that has a name of those that were given, on any node? Collective. */
+/* May there be anything that has a name of those that were given, on any node? Collective. */
 static bool
 is_there(job *j, const strings *paths)
 {
@@ -215,7 +215,7 @@ is_there(job *j, const strings *paths)
     int         there = 0;
 
     for (size_t i = 0; there == 0 && i < paths->n; i++)
-        there = lstat(paths->at[i], &sb) == 0;
+        there = lstat(paths->at[i], &sb) == 0 || (errno != ENOENT && errno != ENOTDIR);
     return job_most(j, there) != 0;
 }
 

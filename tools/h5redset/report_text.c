@@ -457,8 +457,10 @@ print_stray(const family *one, FILE *to)
     const sighting *s = one->sets->members->seen;
     char           *text = reason_text(&one->decision, &one->all);
 
-    print_line(to, "%s: was protected, or was to be; nothing that can be reached records how",
-               s->path);
+    print_line(to, "%s: %s", s->path,
+               s->trouble != NULL
+                   ? "could not be looked at, so nothing is known of it"
+                   : "was protected, or was to be; nothing that can be reached records how");
     print_line(to, "    -> %s", s->trouble != NULL ? s->trouble : text);
     free(text);
 }

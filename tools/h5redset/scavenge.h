@@ -98,9 +98,10 @@ rset_status scavenge_begin(scavenge *s, rset_err *err);
 /* Removes that place. Collective. */
 void scavenge_end(scavenge *s);
 
-/* Gives what is complete and synced as `staged` (a path) its name in the target. Local. RSET_IO. */
-rset_status scavenge_publish(const scavenge *s, const char *staged, const char *name,
-                             rset_err *err);
+/* Gives what is complete and synced, `staged` in `from`, its name in the target. `over`: in the place of a file that is there. Local. RSET_BUSY:
+ * one is there and may not go, or a program has it open to change it; RSET_IO. */
+rset_status scavenge_publish(const scavenge *s, rset_dir *from, const char *staged,
+                             const char *name, bool over, rset_err *err);
 
 /* Makes a directory below the place of all processes, that is the owner's and nobody else's. Local. RSET_IO. */
 rset_status scavenge_make(const char *path, uint64_t owner, rset_err *err);

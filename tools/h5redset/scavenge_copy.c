@@ -224,7 +224,6 @@ copy_content(copy *c, const rset_local *local, bool *good_out, rset_err *err)
     rset_err    ignored = RSET_ERR_NONE;
     rset_dir   *stage = NULL;
     char       *dir = must_print("%s/%" PRIu64, c->s->stage, c->it->f->owner);
-    char       *path = must_print("%s/file", dir);
     rset_status st = RSET_OK;
 
     *good_out = false;
@@ -235,7 +234,7 @@ copy_content(copy *c, const rset_local *local, bool *good_out, rset_err *err)
         if (st == RSET_OK)
             st = write_staged(c, stage, "file", err);
         if (st == RSET_OK && c->good)
-            st = scavenge_publish(c->s, path, c->it->name, err);
+            st = scavenge_publish(c->s, stage, "file", c->it->name, c->s->o->force, err);
         if (stage != NULL && (st != RSET_OK || !c->good))
             (void)rset_dir_unlink(stage, "file", &ignored);
         *good_out = st == RSET_OK && c->good;
@@ -246,7 +245,6 @@ copy_content(copy *c, const rset_local *local, bool *good_out, rset_err *err)
     }
     rset_sums_free(&c->sums);
     free(dir);
-    free(path);
     return st;
 }
 

@@ -233,7 +233,6 @@ write_text(const scavenge *s, const char *text, rset_err *err)
 {
     rset_access access;
     const bool  any = permitted(s, &access);
-    char       *staged = must_print("%s/index", s->stage);
     rset_dir   *dir = NULL;
     rset_file  *file = NULL;
     rset_status st = rset_dir_open(s->stage, false, &dir, err), closed;
@@ -248,9 +247,8 @@ write_text(const scavenge *s, const char *text, rset_err *err)
     if (st == RSET_OK)
         st = closed;
     if (st == RSET_OK)
-        st = scavenge_publish(s, staged, SCAVENGE_INDEX, err);
+        st = scavenge_publish(s, dir, "index", SCAVENGE_INDEX, true, err);
     rset_dir_close(dir);
-    free(staged);
     return st;
 }
 

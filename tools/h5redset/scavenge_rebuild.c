@@ -197,7 +197,6 @@ scavenge_add_pieces(const scavenge *s, const cat_set *set, strings *search)
 static rset_status
 give_name(const scavenge *s, item *it, const files *f, const rset_info *info, rset_err *err)
 {
-    char       *staged = must_print("%s/%s", rset_dir_path(f->dir), f->names[0]);
     rset_file  *file = NULL;
     bool        same = false;
     rset_status st = rset_is_as_recorded(&f->local, info, &same, err);
@@ -213,8 +212,7 @@ give_name(const scavenge *s, item *it, const files *f, const rset_info *info, rs
     }
     rset_file_close(file, NULL);
     if (st == RSET_OK)
-        st = scavenge_publish(s, staged, it->name, err);
-    free(staged);
+        st = scavenge_publish(s, f->dir, f->names[0], it->name, s->o->force, err);
     return st;
 }
 

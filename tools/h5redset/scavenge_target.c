@@ -14,7 +14,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { OPEN_DIR = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
+enum {
+    OPEN_DIR = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
+    OPEN_STAGED = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+};
 
 char *
 scavenge_path(const scavenge *s, const char *name)
@@ -244,7 +247,9 @@ check_apart(const scavenge *s, rset_err *err)
     struct stat sb;
 
     if (stat(s->o->to, &sb) != 0)
-        return RSET_OK;
+        return errno == ENOENT || errno == ENOTDIR
+                   ? RSET_OK
+                   : rset_fail_errno(err, RSET_IO, errno, "%s: cannot be looked at", s->o->to);
     for (size_t i = 0; i < s->c->sightings->n; i++) {
         const sighting *seen = &s->c->sightings->at[i];
 
@@ -356,54 +361,58 @@ scavenge_leave(const scavenge *s, rset_dir *dir)
 
 /* To whom --owner says that all files are to be given, before anybody knows their names. */
 static rset_status
-give_away(const scavenge *s, const char *staged, rset_err *err)
+give_away(const scavenge *s, rset_dir *from, const char *staged, rset_err *err)
 {
-    const int fd =
-        s->o->owner != NULL ? open(staged, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+    const int   fd = s->o->owner != NULL ? openat(rset_dir_fd(from), staged, OPEN_STAGED) : -1;
     rset_status st = RSET_OK;
 
     if (s->o->owner != NULL &&
         (fd < 0 || fchown(fd, (uid_t)s->o->owner_uid, (gid_t)s->o->owner_gid) != 0))
-        st = rset_fail_errno(err, RSET_IO, errno, "%s: cannot be given to %s", staged, s->o->owner);
+        st = rset_fail_errno(err, RSET_IO, errno, "%s/%s: cannot be given to %s",
+                             rset_dir_path(from), staged, s->o->owner);
     if (fd >= 0)
         close(fd);
     return st;
 }
 
+/* What is to be replaced stays as it is while a program may change it. */
 static rset_status
-publish(const scavenge *s, rset_dir *into, const char *staged, const char *name, rset_err *err)
+hold_old(const scavenge *s, rset_dir *into, const char *name, rset_file **out, rset_err *err)
 {
-    const char *base = rset_path_base(name);
-    rset_file  *there = NULL;
-    rset_status st = RSET_OK;
-
-    if (rset_file_hold(into, base, false, &there, NULL) == RSET_BUSY)
-        st = rset_fail(
-            err, RSET_BUSY,
-            "%s/%s: is to be replaced, and a program on %s has it open to change it: close it "
-            "there, and run this again",
-            s->o->to, name, s->j->host);
-    if (st == RSET_OK)
-        st = give_away(s, staged, err);
-    if (st == RSET_OK && renameat2(AT_FDCWD, staged, rset_dir_fd(into), base, 0) != 0)
-        st =
-            rset_fail_errno(err, RSET_IO, errno, "%s/%s: cannot be given its name", s->o->to, name);
-    if (st == RSET_OK)
-        st = rset_dir_sync(into, err);
-    rset_file_close(there, NULL);
-    return st;
+    if (rset_file_hold(into, rset_path_base(name), false, out, NULL) != RSET_BUSY)
+        return RSET_OK;
+    return rset_fail(err, RSET_BUSY,
+                     "%s/%s: is to be replaced, and a program on %s has it open to change it: "
+                     "close it there, and run this again",
+                     s->o->to, name, s->j->host);
 }
 
 rset_status
-scavenge_publish(const scavenge *s, const char *staged, const char *name, rset_err *err)
+scavenge_publish(const scavenge *s, rset_dir *from, const char *staged, const char *name, bool over,
+                 rset_err *err)
 {
+    rset_err    own = RSET_ERR_NONE;
     rset_dir   *into = NULL;
+    rset_file  *old = NULL;
     rset_status st;
 
     owner_pause();
     st = scavenge_enter(s, name, true, &into, err);
+    if (st == RSET_OK && over)
+        st = hold_old(s, into, name, &old, err);
     if (st == RSET_OK)
-        st = publish(s, into, staged, name, err);
+        st = give_away(s, from, staged, err);
+    if (st == RSET_OK &&
+        (st = rset_dir_move(from, staged, into, rset_path_base(name), over, &own)) != RSET_OK)
+        (void)rset_fail(err, st,
+                        st == RSET_BUSY
+                            ? "%s/%s: was made by another program meanwhile; move it away, or "
+                              "replace it with --force"
+                            : "%s/%s: cannot be given its name: %s",
+                        s->o->to, name, own.text);
+    if (st == RSET_OK)
+        st = rset_dir_sync(into, err);
+    rset_file_close(old, NULL);
     if (into != NULL)
         scavenge_leave(s, into);
     owner_resume();

@@ -1,0 +1,276 @@
+/* test_tool_looks.c: h5redset looks at files that are whole, and one of its looks fails: it says so, or tells what it tells of them
+ * without that. What it has not seen is not passed over (HR4). With the tool inside (main is h5redset_main here). */
+#include "engine_damage.h"
+#include "failing.h"
+
+#include "../../tools/h5redset/below.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+int h5redset_main(int argc, char **argv);
+
+enum { ALL_LOOKS = FAILING_LOOKS | FAILING_LIST };
+
+/* One run of the tool, and what it has printed. */
+typedef struct run {
+    const char *const *argv; /* ends with NULL */
+    char               to[2][600];
+    char              *said[2]; /* on stdout and stderr */
+    int                status;
+} run;
+
+static void
+begin_run(run *r, const char *base)
+{
+    for (int fd = 0; fd < 2; fd++)
+        snprintf(r->to[fd], sizeof r->to[fd], "%s.said.%d", base, fd);
+}
+
+static rset_status
+tool(void *arg)
+{
+    run *r = arg;
+    int  was[2], argc = 0;
+
+    while (r->argv[argc] != NULL)
+        argc++;
+    fflush(NULL);
+    for (int fd = 0; fd < 2; fd++) {
+        const int to = open(r->to[fd], O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+        was[fd] = dup(fd + 1);
+        dup2(to, fd + 1);
+        close(to);
+    }
+    r->status = h5redset_main(argc, (char **)r->argv);
+    fflush(NULL);
+    for (int fd = 0; fd < 2; fd++) {
+        dup2(was[fd], fd + 1);
+        close(was[fd]);
+    }
+    return RSET_OK;
+}
+
+/* Time goes on meanwhile. */
+static void
+blot_ages(char *json)
+{
+    while ((json = strstr(json, "\"age_seconds\": ")) != NULL)
+        for (json += strlen("\"age_seconds\": "); *json != ',' && *json != '\0'; json++)
+            *json = '-';
+}
+
+static void
+read_said(run *r)
+{
+    for (int fd = 0; fd < 2; fd++) {
+        size_t   size;
+        uint8_t *bytes = read_file(r->to[fd], &size);
+
+        r->said[fd] = strndup((const char *)bytes, size);
+        free(bytes);
+        blot_ages(r->said[fd]);
+    }
+}
+
+static void
+forget_said(run *r)
+{
+    for (int fd = 0; fd < 2; fd++)
+        free(r->said[fd]);
+}
+
+/* A failure may also be one of a disk that has lost a file, which it would rebuild. The tool has functions of the names of
+ * cmocka's that would say what is wrong. */
+static void
+check_said(const run *now, const run *whole, int at)
+{
+    const bool same = strcmp(now->said[0], whole->said[0]) == 0 && now->status == whole->status;
+
+    const bool says = now->said[0][0] != '\0' || now->said[1][0] != '\0';
+
+    if (same || (says && (now->status != 0 || whole->said[0][0] == '\0')))
+        return;
+    fprintf(stderr, "h5redset %s, look %d fails: exit status %d; it says: %s%s\ninstead of: %s\n",
+            now->argv[1], at, now->status, now->said[0], now->said[1], whole->said[0]);
+    fail();
+}
+
+static void
+look_with_each_failing(const char *base, const char *const *argv)
+{
+    run  whole = {.argv = argv};
+    bool more = true;
+    int  at = 1;
+
+    begin_run(&whole, base);
+    (void)tool(&whole);
+    read_said(&whole);
+    assert_int_equal(whole.status, 0);
+    for (; more; at++) {
+        run now = {.argv = argv};
+
+        begin_run(&now, base);
+        (void)failing_here(tool, &now, ALL_LOOKS, at, &more);
+        read_said(&now);
+        check_said(&now, &whole, at);
+        forget_said(&now);
+    }
+    assert_true(at > 20);
+    forget_said(&whole);
+}
+
+/* Files that were protected together record where the others are, and lead the look there; those of SINGLE do not. */
+static const kind kinds[] = {{&rset_scheme_xor, 1}, {&rset_scheme_single, 0}};
+enum { KINDS_HERE = sizeof kinds / sizeof *kinds };
+
+static void
+begin_world(world *w, kind k)
+{
+    const size_t size = 8400;
+
+    *w = (world){.base = scratch_make(), .kind = k};
+    job_init(&w->job, w->base, N, k.scheme, k.parity, N);
+    job_write_data(&w->job, &size, 1, 1);
+    assert_int_equal(job_protect(&w->job), RSET_OK);
+}
+
+static void
+what_is_not_seen_is_not_passed_over(void **state)
+{
+    static const char *const commands[][3] = {{"status", "--json"},
+                                              {"map"},
+                                              {"list", "--json"},
+                                              {"gc", "--dry-run"},
+                                              {"rebuild", "--dry-run"}};
+
+    (void)state;
+    for (int k = 0; k < KINDS_HERE; k++) {
+        world w;
+
+        begin_world(&w, kinds[k]);
+        for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+            const char *argv[5] = {"h5redset"};
+            int         n = 1;
+
+            for (const char *const *word = commands[i]; *word != NULL; word++)
+                argv[n++] = *word;
+            argv[n] = w.base;
+            look_with_each_failing(w.base, argv);
+        }
+        w.image = image_take(w.base);
+        damage_close(&w);
+    }
+}
+
+/* ---- what is removed ---- */
+
+static void
+gc_with_each_look_failing(const world *w, const char *what)
+{
+    const char *argv[] = {"h5redset", "gc", w->base, NULL};
+    run         now = {.argv = argv};
+    bool        more = true;
+    int         at = 1;
+
+    begin_run(&now, w->base);
+    for (; more; at++) {
+        char why[1024];
+
+        (void)failing_here(tool, &now, ALL_LOOKS, at, &more);
+        if (!image_same(&w->image, w->base, NULL, IMAGE_UNTOUCHED, why)) {
+            fprintf(stderr, "h5redset gc, %s, look %d fails: %s\n", what, at, why);
+            fail();
+        }
+    }
+    assert_true(at > 20);
+}
+
+/* One data file is left: gc has nothing to do, and whatever it fails to see does nothing. */
+static void
+gc_leaves_what_it_has_not_seen(void **state)
+{
+    (void)state;
+    for (int left = 0; left < N; left++) {
+        world w;
+
+        begin_world(&w, kinds[0]);
+        for (int r = 0; r < N; r++)
+            if (r != left)
+                assert_int_equal(unlink(job_data(&w.job, r)), 0);
+        w.image = image_take(w.base);
+        gc_with_each_look_failing(&w, path_of("the file of rank %d is left", left));
+        damage_close(&w);
+    }
+}
+
+/* ---- directories ---- */
+
+typedef struct walked {
+    const char *root;
+    strings     out, failed;
+} walked;
+
+static rset_status
+walk(void *arg)
+{
+    walked *w = arg;
+
+    walk_below(w->root, &w->out, &w->failed);
+    return RSET_OK;
+}
+
+static void
+free_walked(walked *w)
+{
+    strings_free(&w->out);
+    strings_free(&w->failed);
+}
+
+/* A directory that cannot be opened, or listed to its end, once. */
+static void
+directories_are_found_or_it_is_said(void **state)
+{
+    static const char *const dirs[] = {"a", "a/b", "a/b/c", "d", "d/e"};
+    enum { DIRS = sizeof dirs / sizeof *dirs };
+    char *base = scratch_make();
+    bool  more = true;
+    int   at = 1;
+
+    (void)state;
+    for (int i = 0; i < DIRS; i++)
+        assert_int_equal(mkdir(path_of("%s/%s", base, dirs[i]), 0700), 0);
+    for (; more; at++) {
+        walked w = {.root = base};
+
+        (void)failing_here(walk, &w, ALL_LOOKS, at, &more);
+        if (more)
+            assert_true(w.failed.n > 0 || w.out.n == DIRS + 1);
+        else
+            assert_true(w.failed.n == 0 && w.out.n == DIRS + 1);
+        free_walked(&w);
+    }
+    assert_true(at > 4 * DIRS);
+    remove_tree(base);
+    free(base);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_not_seen_is_not_passed_over),
+        cmocka_unit_test(gc_leaves_what_it_has_not_seen),
+        cmocka_unit_test(directories_are_found_or_it_is_said),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

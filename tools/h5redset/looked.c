@@ -1,0 +1,35 @@
+/* looked.c: see looked.h. */
+#include "looked.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+bool
+looked(rset_status st, const rset_err *err, rset_err *first)
+{
+    if (st != RSET_OK && st != RSET_ABSENT && first->status == RSET_OK)
+        *first = *err;
+    return st == RSET_OK;
+}
+
+bool
+looked_at(rset_dir *dir, const char *name, struct stat *out, rset_err *first)
+{
+    rset_err          err = RSET_ERR_NONE;
+    const rset_status st = rset_dir_stat(dir, name, out, &err);
+
+    return looked(st, &err, first);
+}
+
+rset_status
+looked_is_directory(const char *path, bool *is_out, rset_err *err)
+{
+    struct stat sb;
+
+    *is_out = stat(path, &sb) == 0;
+    if (*is_out)
+        *is_out = S_ISDIR(sb.st_mode);
+    else if (errno != ENOENT && errno != ENOTDIR)
+        return rset_fail_errno(err, RSET_IO, errno, "%s: cannot be looked at", path);
+    return RSET_OK;
+}
