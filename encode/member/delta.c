@@ -167,27 +167,68 @@ rset_delta_decide(rset_dir *dir, const char *name, rset_err *err)
     return st;
 }
 
+/* Is it the whole file? Its runs are ascending and disjoint. */
+static bool
+is_whole(const rset_overlay *over)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < over->n; i++)
+        sum += over->runs[i].len;
+    return sum == over->size;
+}
+
+rset_status
+rset_delta_has_base(rset_dir *dir, const char *base, const rset_overlay *over, bool *has_out,
+                    rset_err *err)
+{
+    bool        there = false;
+    rset_status st = rset_dir_find_file(dir, base, NULL, &there, err);
+
+    *has_out = there || is_whole(over);
+    return st;
+}
+
+/* Opens what it is to be put into, with the size that it has to have. */
+static rset_status
+open_base(rset_dir *dir, const char *name, const char *redo, const rset_overlay *over,
+          rset_file **out, rset_err *err)
+{
+    rset_access access = RSET_ACCESS_OWNER;
+    const bool  known = rset_file_access(dir, redo, &access);
+    struct stat sb;
+    bool        there = false;
+    rset_status st = rset_dir_find_file(dir, name, &sb, &there, err);
+
+    if (st == RSET_OK && there)
+        st = rset_file_open_update(dir, name, out, err);
+    else if (st == RSET_OK)
+        st = rset_file_create(dir, name, &access, out, err);
+    if (st == RSET_OK && known)
+        rset_file_follow(*out, access);
+    return st == RSET_OK && !(there && (uint64_t)sb.st_size == over->size)
+               ? rset_file_resize(*out, over->size, err)
+               : st;
+}
+
 /* *applied_out: false where there is nothing that it could be put into. */
 static rset_status
 apply(rset_dir *dir, const char *base_name, const char *redo, const rset_overlay *over,
       bool *applied_out, rset_err *err)
 {
     rset_file  *top = NULL, *base = NULL;
-    rset_access access;
-    struct stat sb;
-    bool        there = false;
-    rset_status st = rset_dir_find_file(dir, base_name, &sb, &there, err);
+    bool        has = false;
+    rset_status st = rset_delta_has_base(dir, base_name, over, &has, err);
 
-    *applied_out = there && (uint64_t)sb.st_size == over->size;
-    if (st == RSET_OK && *applied_out)
-        st = rset_file_open(dir, redo, &top, err);
-    if (st == RSET_OK && *applied_out)
-        st = rset_file_open_update(dir, base_name, &base, err);
-    if (st == RSET_OK && *applied_out && rset_file_access(dir, redo, &access))
-        rset_file_follow(base, access);
-    if (st == RSET_OK && *applied_out)
+    *applied_out = st == RSET_OK && has;
+    if (!*applied_out)
+        return st;
+    st = rset_file_open(dir, redo, &top, err);
+    if (st == RSET_OK)
+        st = open_base(dir, base_name, redo, over, &base, err);
+    if (st == RSET_OK)
         st = rset_overlay_copy(over, top, base, err);
-    if (st == RSET_OK && *applied_out)
+    if (st == RSET_OK)
         st = rset_file_sync(base, err);
     if (rset_file_close(base, err) != RSET_OK && st == RSET_OK)
         st = RSET_IO;

@@ -54,7 +54,7 @@ names_itself(const rset_header *h, const rset_name *parsed)
 typedef struct find {
     const char  *name;  /* as the directory has it */
     char        *base;  /* what lies below, when it is to be laid over that; owned */
-    bool         alone; /* ... and that is gone */
+    bool         alone; /* ... and that is gone, and what it had with it */
     uint64_t     mark;  /* RSET_MARK_DISTRUSTED, RSET_MARK_REFUSED */
     rset_overlay over;
     rset_header  header;
@@ -67,6 +67,14 @@ find_free(find *f)
     rset_header_free(&f->header);
     rset_overlay_free(&f->over);
     free(f->base);
+}
+
+/* Is it of the generation that the header says, and of a file of that size? */
+static bool
+is_made_for(const rset_overlay *over, const rset_header *h, size_t payload_at)
+{
+    return over->generation == h->infos[0].desc.generation &&
+           over->size == payload_at + h->payload.size;
 }
 
 static rset_status
@@ -88,8 +96,7 @@ read_find(rset_dir *dir, const rset_name *parsed, find *f, rset_err *err)
     rset_layered_close(&file);
     if (st == RSET_OK && !names_itself(&f->header, parsed))
         st = RSET_DAMAGED;
-    if (st == RSET_OK && f->base != NULL &&
-        f->header.infos[0].desc.generation != f->over.generation)
+    if (st == RSET_OK && f->base != NULL && !is_made_for(&f->over, &f->header, f->total))
         st = RSET_DAMAGED;
     return st;
 }
@@ -193,7 +200,7 @@ rset_survey_redundancy(rset_survey_run *s, const char *name, rset_name_kind kind
             st = rset_delta_base(dir, name, &f.base, &own);
     }
     if (st == RSET_OK && f.base != NULL)
-        st = rset_dir_find_file(dir, f.base, NULL, &based, &own);
+        st = rset_delta_has_base(dir, f.base, &f.over, &based, &own);
     f.alone = f.base != NULL && !based;
     if (st == RSET_OK)
         st = read_find(dir, parsed, &f, &own);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -34,6 +35,18 @@ try_each_failure(world *w, int rank, const image *decided, const image *done)
     }
 }
 
+/* All write, and the job dies when all have an update complete; rank 1 has decided on it. */
+static void
+die_decided(world *w, int k)
+{
+    update_open(w, k);
+    changing = 0x1f;
+    version = 2;
+    w->job.change = change;
+    job_die_decided(&w->job, 1U << 1);
+    w->job.change = NULL;
+}
+
 /* P11: whatever becomes of the open in which the disk fails, the next one finds all of the update: also when the
  * only one who had decided could not see it. */
 static void
@@ -46,12 +59,7 @@ a_decided_update_stays_decided(void **state)
         world w;
         image decided, done;
 
-        update_open(&w, some_kinds[i]);
-        changing = 0x1f;
-        version = 2;
-        w.job.change = change;
-        job_die_decided(&w.job, 1U << 1);
-        w.job.change = NULL;
+        die_decided(&w, some_kinds[i]);
         decided = image_take(w.base);
         assert_int_equal(job_recover(&w.job), RSET_OK);
         done = image_take(w.base);
@@ -120,7 +128,7 @@ static void
 a_lost_base_is_recomputed(void **state)
 {
     (void)state;
-    for (int k = 1; k < KINDS; k++) {
+    for (int k = 0; k < KINDS; k++) {
         world    w;
         rset_sys sys = rset_sys_posix;
 
@@ -135,12 +143,44 @@ a_lost_base_is_recomputed(void **state)
         assert_int_equal(job_protect(&w.job), RSET_OK);
         w.job.change = NULL;
         rset_sys_use(NULL);
-        assert_false(exists(job_redundancy(&w.job, 1)));
+        assert_int_equal(exists(job_redundancy(&w.job, 1)),
+                         k == 0); /* an update of SINGLE is all of it */
         if (job_recover(&w.job) != RSET_OK || !w.job.ranks[0].out.protected_)
             fail_msg("%s: %s", w.what, job_text(&w.job));
         assert_like_an_encode(&w);
         update_close(&w);
     }
+}
+
+/* What an update was to go into, of a rank that had decided on it before its job died, has another size since: `by` bytes more, or less. */
+static void
+resize_base(const world *w, int r, long by)
+{
+    const char *base = path_of("%s" RSET_SUFFIX_VOID, job_redundancy(&w->job, r));
+    struct stat sb;
+
+    assert_int_equal(stat(base, &sb), 0);
+    assert_int_equal(truncate(base, sb.st_size + by), 0);
+}
+
+/* P2: it takes the update as what it is, and what is not as recorded then is recomputed from the others'; the open comes to an end. */
+static void
+a_base_of_another_size_is_recomputed(void **state)
+{
+    static const long by[] = {-1, 1, -700, 50000};
+
+    (void)state;
+    for (int k = 0; k < KINDS; k++)
+        for (size_t i = 0; i < sizeof by / sizeof *by; i++) {
+            world w;
+
+            die_decided(&w, k);
+            resize_base(&w, 1, by[i]);
+            if (job_recover(&w.job) != RSET_OK || !w.job.ranks[0].out.protected_)
+                fail_msg("%s, %ld: %s", w.what, by[i], job_text(&w.job));
+            assert_like_an_encode(&w);
+            update_close(&w);
+        }
 }
 
 int
@@ -150,6 +190,7 @@ main(void)
         cmocka_unit_test(a_decided_update_stays_decided),
         cmocka_unit_test(a_published_encode_stays_published),
         cmocka_unit_test(a_lost_base_is_recomputed),
+        cmocka_unit_test(a_base_of_another_size_is_recomputed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
