@@ -4,6 +4,7 @@
 #include "common/phases.h"
 #include "common/thread.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -266,21 +267,24 @@ rset_background_stuck(void)
 
 /* ---- questions ---- */
 
+/* `unknown`: the answer where one of them cannot be looked at, which is not one that is missing. */
 static bool
-same_file(const char *a, const char *b)
+same_file(const char *a, const char *b, bool unknown)
 {
     struct stat sa, sb;
 
     if (strcmp(a, b) == 0)
         return true;
-    return stat(a, &sa) == 0 && stat(b, &sb) == 0 && sa.st_dev == sb.st_dev &&
-           sa.st_ino == sb.st_ino;
+    if (stat(a, &sa) == 0 && stat(b, &sb) == 0)
+        return sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+    return unknown && errno != ENOENT && errno != ENOTDIR;
 }
 
+/* To wait for one more does no harm. */
 static bool
 any(const task *list, const char *path)
 {
-    while (list != NULL && path != NULL && !same_file(list->path, path))
+    while (list != NULL && path != NULL && !same_file(list->path, path, true))
         list = list->next;
     return list != NULL;
 }
@@ -326,7 +330,7 @@ find_failure(const char *path)
     task **at = &owed;
 
     while (*at != NULL &&
-           ((*at)->err.status == RSET_OK || (path != NULL && !same_file((*at)->path, path))))
+           ((*at)->err.status == RSET_OK || (path != NULL && !same_file((*at)->path, path, false))))
         at = &(*at)->next;
     return at;
 }

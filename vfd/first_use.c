@@ -21,7 +21,8 @@ rset_handle_open_lower(const rset_handle *handle, const char *name, unsigned fla
     return H5FDopen(name, flags, handle->lower_fapl, handle->maxaddr);
 }
 
-/* Which file is open there? A driver that has no descriptor is asked by the name, right after it has opened that. */
+/* Which file is open there? Zeros where that cannot be told: the name may lead to another one by now. A driver that has no descriptor
+ * is asked by the name, right after it has opened that. */
 static rset_identity
 identity_of(H5FD_t *lower, const char *name)
 {
@@ -32,9 +33,8 @@ identity_of(H5FD_t *lower, const char *name)
     if (lower == NULL)
         return (rset_identity){0};
     if (H5FDquery(lower, &flags) >= 0 && (flags & H5FD_FEAT_POSIX_COMPAT_HANDLE) != 0 &&
-        H5FDget_vfd_handle(lower, H5P_DEFAULT, &fd) >= 0 && fd != NULL &&
-        fstat(*(int *)fd, &sb) == 0)
-        return rset_identity_of(&sb);
+        H5FDget_vfd_handle(lower, H5P_DEFAULT, &fd) >= 0 && fd != NULL)
+        return fstat(*(int *)fd, &sb) == 0 ? rset_identity_of(&sb) : (rset_identity){0};
     return stat(name, &sb) == 0 ? rset_identity_of(&sb) : (rset_identity){0};
 }
 
