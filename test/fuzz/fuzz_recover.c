@@ -191,8 +191,8 @@ is_names_file(const memfs_file *f)
     return mutations_kind(f, &parsed) == RSET_NAME_LIST;
 }
 
-/* A commit that all ranks had agreed on is finished before anything else is looked at (protect.h, 3):
- * where there was an unpublished file, redundancy files may have got their names even so. */
+/* A commit that all ranks had agreed on is finished before anything else is looked at (protect.h, 3): where there was an unpublished file,
+ * redundancy files may have got their names even so; where there was an update, it may have been put into its file. */
 static bool
 same_but_for_commits(const kind *k, const memfs_state *before, const memfs_state *after)
 {
@@ -202,7 +202,8 @@ same_but_for_commits(const kind *k, const memfs_state *before, const memfs_state
     memfs_copy(&a, before);
     memfs_copy(&b, after);
     for (int i = 0; i < MEMFS_FILES; i++)
-        if (a.files[i].used && strstr(a.files[i].name, ".new") != NULL)
+        if (a.files[i].used && (strstr(a.files[i].name, RSET_SUFFIX_NEW) != NULL ||
+                                strstr(a.files[i].name, RSET_SUFFIX_REDO) != NULL))
             unpublished[a.files[i].dir] = true;
     for (int i = 0; i < MEMFS_FILES; i++) {
         memfs_file *both[] = {&a.files[i], &b.files[i]};
