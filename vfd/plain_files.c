@@ -267,15 +267,8 @@ rset_plain_files_let_go(const rset_plain_files *f, rset_err *err)
 
     if (f->local.dir == NULL)
         return RSET_OK;
-    st = rset_unprotect(&f->local, err);
-    for (int i = 0; st == RSET_OK && i < f->n; i++) {
-        rset_file *file = NULL;
-
-        if (f->dirs[i] != NULL && rset_file_open(f->dirs[i], f->names[i], &file, NULL) == RSET_OK)
-            rset_file_set_mark(file, 0);
-        (void)rset_file_close(file, NULL);
-    }
-    return st;
+    st = rset_unmark(&f->local, err);
+    return st == RSET_OK ? rset_unprotect(&f->local, err) : st;
 }
 
 uint64_t

@@ -47,3 +47,30 @@ rset_unprotect(const rset_local *local, rset_err *err)
         st = rset_newer_forget(local, err);
     return st == RSET_OK ? rset_forget_others(local, NULL, err) : st;
 }
+
+static rset_status
+unmark_one(rset_dir *dir, const char *name, rset_err *err)
+{
+    rset_err    own = RSET_ERR_NONE;
+    rset_file  *file = NULL;
+    rset_status st = rset_file_open(dir, name, &file, &own);
+
+    if (st == RSET_OK)
+        rset_file_set_mark(file, 0);
+    rset_file_close(file, NULL);
+    /* What is no file has no mark. */
+    return st == RSET_OK || st == RSET_ABSENT || st == RSET_DAMAGED
+               ? RSET_OK
+               : rset_fail(err, st, "%s; it stays protected", own.text);
+}
+
+rset_status
+rset_unmark(const rset_local *local, rset_err *err)
+{
+    rset_status st = RSET_OK;
+
+    for (int i = 0; st == RSET_OK && i < local->nfiles; i++)
+        if (rset_local_dir(local, i) != NULL)
+            st = unmark_one(rset_local_dir(local, i), local->names[i], err);
+    return st;
+}

@@ -232,6 +232,13 @@ must_be_somebodys(const kind *k, const memfs_state *before, const memfs_state *a
              "other data", text);
 }
 
+/* Opened as it is, since nobody records what it should be, as far as all, or one process alone, can see. */
+static bool
+is_unverified(rset_reason reason)
+{
+    return reason == RSET_REASON_NO_RECORD_AS_IS || reason == RSET_REASON_SERIAL_UNRECORDED;
+}
+
 static void
 judge(kind *k, bool alone, rset_status st, mutations_trust trust, const memfs_state *before,
       const memfs_state *after, const sight *sights)
@@ -244,7 +251,7 @@ judge(kind *k, bool alone, rset_status st, mutations_trust trust, const memfs_st
     must(st != RSET_BUG && st != RSET_NOMEM, rset_status_name(st), text);
     if (trust == MUTATIONS_FORGED)
         return;
-    if (st == RSET_OK && k->job.ranks[0].out.reason == RSET_REASON_NO_RECORD_AS_IS) {
+    if (st == RSET_OK && is_unverified(k->job.ranks[0].out.reason)) {
         must(memfs_same(before, after), "opened unverified, and changed",
              k->job.ranks[0].out.note); /* required=no, and nobody records what they should be */
     } else if (st == RSET_OK && trust == MUTATIONS_TOLD && !k->job.ranks[0].out.protected_) {

@@ -1,7 +1,9 @@
 /* test_tool_looks.c: h5redset looks at files that are whole, and one of its looks fails: it says so, or tells what it tells of them
  * without that. What it has not seen is not passed over (HR4). With the tool inside (main is h5redset_main here). */
 #include "engine_damage.h"
+#include "every.h"
 #include "failing.h"
+#include "store/recall.h"
 
 #include "../../tools/h5redset/below.h"
 
@@ -109,13 +111,13 @@ look_with_each_failing(const char *base, const char *const *argv)
 {
     run  whole = {.argv = argv};
     bool more = true;
-    int  at = 1;
+    int  at = 1 + every_skip();
 
     begin_run(&whole, base);
     (void)tool(&whole);
     read_said(&whole);
     assert_int_equal(whole.status, 0);
-    for (; more; at++) {
+    for (; more; at += every_step()) {
         run now = {.argv = argv};
 
         begin_run(&now, base);
@@ -179,10 +181,10 @@ gc_with_each_look_failing(const world *w, const char *what)
     const char *argv[] = {"h5redset", "gc", w->base, NULL};
     run         now = {.argv = argv};
     bool        more = true;
-    int         at = 1;
+    int         at = 1 + every_skip();
 
     begin_run(&now, w->base);
-    for (; more; at++) {
+    for (; more; at += every_step()) {
         char why[1024];
 
         (void)failing_here(tool, &now, ALL_LOOKS, at, &more);
@@ -208,6 +210,97 @@ gc_leaves_what_it_has_not_seen(void **state)
                 assert_int_equal(unlink(job_data(&w.job, r)), 0);
         w.image = image_take(w.base);
         gc_with_each_look_failing(&w, path_of("the file of rank %d is left", left));
+        damage_close(&w);
+    }
+}
+
+/* ---- what is changed ---- */
+
+static void
+wrong(const char *command, int at, const run *now, const char *what)
+{
+    fprintf(stderr, "h5redset %s, look %d fails: exit status %d, and %s; it says: %s%s\n", command,
+            at, now->status, what, now->said[0], now->said[1]);
+    fail();
+}
+
+/* Has every data file the content that it had when it was protected? */
+static bool
+has_data(const world *w)
+{
+    for (int r = 0; r < N; r++) {
+        const char       *path = job_data(&w->job, r);
+        const image_file *was = image_find(&w->image, path + strlen(w->base) + 1);
+        size_t            size = 0;
+        uint8_t          *is = exists(path) ? read_file(path, &size) : NULL;
+        const bool same = is != NULL && size == was->size && memcmp(is, was->data, size) == 0;
+
+        free(is);
+        if (!same)
+            return false;
+    }
+    return true;
+}
+
+/* One command on all data files, of which rank `lost` (-1: none) has lost its own. What it has not done is said; what it says that it
+ * has done is done; and no file is worse than before. */
+static void
+change_with_each_failing(world *w, const char *command, int lost)
+{
+    const char *argv[3 + N] = {"h5redset", command};
+    const bool  protects = strcmp(command, "unprotect") != 0;
+    bool        more = true;
+    int         at = 1 + every_skip();
+
+    for (int r = 0; r < N; r++)
+        argv[2 + r] = strdup(job_data(&w->job, r));
+    for (; more; at += every_step()) {
+        run now = {.argv = argv};
+
+        for (int r = 0; r < N; r++)
+            remove_tree(w->job.ranks[r].dir);
+        image_put(&w->image, w->base, NULL);
+        rset_recall_forget();
+        if (lost >= 0)
+            assert_int_equal(unlink(job_data(&w->job, lost)), 0);
+        begin_run(&now, w->base);
+        (void)failing_here(tool, &now, ALL_LOOKS, at, &more);
+        read_said(&now);
+        if (now.status != 0 && now.said[0][0] == '\0' && now.said[1][0] == '\0')
+            wrong(command, at, &now, "it says nothing");
+        if (lost < 0 && !has_data(w))
+            wrong(command, at, &now, "data has changed");
+        if (!more && now.status != 0)
+            wrong(command, at, &now, "nothing failed");
+        if (now.status == 0 || protects) {
+            const rset_status st = job_recover(&w->job);
+
+            if (st != (protects ? RSET_OK : RSET_ABSENT) || !has_data(w) ||
+                (protects && !w->job.ranks[0].out.protected_))
+                wrong(command, at, &now,
+                      path_of("then: %s, %s", rset_status_name(st), job_text(&w->job)));
+        }
+        forget_said(&now);
+    }
+    assert_true(at > 20);
+    for (int r = 0; r < N; r++)
+        free((char *)argv[2 + r]);
+}
+
+static void
+what_is_changed_is_as_it_says(void **state)
+{
+    (void)state;
+    for (int k = 0; k < KINDS_HERE; k++) {
+        world w;
+
+        begin_world(&w, kinds[k]);
+        w.image = image_take(w.base);
+        change_with_each_failing(&w, "protect", -1);
+        change_with_each_failing(&w, "unprotect", -1);
+        change_with_each_failing(&w, "rebuild", -1);
+        if (kinds[k].parity > 0)
+            change_with_each_failing(&w, "rebuild", 1);
         damage_close(&w);
     }
 }
@@ -243,12 +336,12 @@ directories_are_found_or_it_is_said(void **state)
     enum { DIRS = sizeof dirs / sizeof *dirs };
     char *base = scratch_make();
     bool  more = true;
-    int   at = 1;
+    int   at = 1 + every_skip();
 
     (void)state;
     for (int i = 0; i < DIRS; i++)
         assert_int_equal(mkdir(path_of("%s/%s", base, dirs[i]), 0700), 0);
-    for (; more; at++) {
+    for (; more; at += every_step()) {
         walked w = {.root = base};
 
         (void)failing_here(walk, &w, ALL_LOOKS, at, &more);
@@ -269,6 +362,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_not_seen_is_not_passed_over),
         cmocka_unit_test(gc_leaves_what_it_has_not_seen),
+        cmocka_unit_test(what_is_changed_is_as_it_says),
         cmocka_unit_test(directories_are_found_or_it_is_said),
     };
 

@@ -282,12 +282,6 @@ family_exit_status(const family *f)
     return f->superseded != 0 || f->elsewhere ? EXITS_WELL : exit_status_of(&f->decision);
 }
 
-int
-stray_exit_status(const family *f)
-{
-    return f->sets->members->seen->trouble != NULL ? EXITS_ERROR : exit_status_of(&f->decision);
-}
-
 size_t
 catalog_deleted(const catalog *c, const family **first_out)
 {
@@ -308,7 +302,7 @@ catalog_exit_status(const catalog *c)
     int    worst = EXITS_WELL;
 
     for (size_t i = 0; i < c->nstrays; i++)
-        worst = exits_worse(worst, stray_exit_status(&c->strays[i]));
+        worst = exits_worse(worst, exit_status_of(&c->strays[i].decision));
     for (size_t i = 0; i < c->nfamilies; i++) {
         if (!c->families[i].asked)
             continue;

@@ -164,9 +164,6 @@ int catalog_exit_status(const catalog *c);
 int exit_status_of(const rset_decision *decision);
 int family_exit_status(const family *f);
 
-/* The same of one of c->strays: of a file that could not be looked at nothing is known. */
-int stray_exit_status(const family *f);
-
 /* Of a generation: which commit of the files, counted from 1; 0: written by another program. */
 unsigned generation_number(uint64_t generation);
 

@@ -62,19 +62,17 @@ tell(const job *j, const char *path, rset_status st, const char *word, const rse
     return st == RSET_ABSENT ? EXITS_NOTHING : exits_of(st);
 }
 
+/* Of one that could not be looked at, who looked has told it. */
 static void
 tell_stray(const family *one)
 {
-    const sighting *s = one->sets->members->seen;
-    const char     *path = member_path(one->sets->members);
-    char           *text = reason_text(&one->decision, &one->all);
+    const member *m = one->sets->members;
+    char         *text = reason_text(&one->decision, &one->all);
 
-    if (s->trouble != NULL)
-        print_error("%s: %s", path, s->trouble);
-    else if (one->decision.verdict == RSET_VERDICT_REFUSE)
-        print_error("%s: %s", path, text);
-    else
-        print_line(stdout, "%s: %s", path, text[0] != '\0' ? text : "is as it should be");
+    if (one->decision.verdict == RSET_VERDICT_REFUSE)
+        print_error("%s: %s", member_path(m), text);
+    else if (!sighting_is_unknown(m->seen))
+        print_line(stdout, "%s: %s", member_path(m), text[0] != '\0' ? text : "is as it should be");
     free(text);
 }
 
@@ -339,7 +337,7 @@ tell_strays(const job *j, const catalog *c)
     for (size_t i = 0; i < c->nstrays; i++) {
         if (j->rank == 0)
             tell_stray(&c->strays[i]);
-        worst = exits_worse(worst, stray_exit_status(&c->strays[i]));
+        worst = exits_worse(worst, exit_status_of(&c->strays[i].decision));
     }
     return worst;
 }

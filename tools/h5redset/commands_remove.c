@@ -168,20 +168,13 @@ remove_data(const files *f, rset_err *err)
     return st;
 }
 
-/* No file that is left says any more that it is protected. */
 static rset_status
 remove_protection(const files *f, rset_err *err)
 {
-    const rset_status st = files_unprotect(f, err);
+    rset_status st = rset_unmark(&f->local, err);
 
-    for (int i = 0; st == RSET_OK && i < f->n; i++) {
-        rset_file *file = NULL;
-
-        if (rset_local_dir(&f->local, i) != NULL &&
-            rset_file_open(rset_local_dir(&f->local, i), f->names[i], &file, NULL) == RSET_OK)
-            rset_file_set_mark(file, 0);
-        rset_file_close(file, NULL);
-    }
+    if (st == RSET_OK)
+        st = files_unprotect(f, err);
     return st == RSET_OK ? rset_dir_sync(f->dir, err) : st;
 }
 

@@ -274,6 +274,15 @@ look_at_all(visit *v)
     look_at_replaced(v);
 }
 
+/* What is there and could not be looked at may be anything. Of what could be looked at, and not be read, its set says what it is. */
+static void
+note_unknown(visit *v, size_t from)
+{
+    for (size_t i = from; i < v->out->n; i++)
+        if (sighting_is_unknown(&v->out->at[i]) && v->failed.status == RSET_OK)
+            (void)rset_fail(&v->failed, RSET_IO, "%s", v->out->at[i].trouble);
+}
+
 /* Is that where the user has named it, or only called so? */
 static bool
 is_named(rset_dir *dir, const strings *paths)
@@ -301,6 +310,7 @@ look_in(const places *where, const char *path, uint64_t owner, sightings *out, b
     if (st == RSET_OK) {
         st = look_for_renamed(&v, err);
         look_at_all(&v); /* what there is counts, whatever else it may be */
+        note_unknown(&v, from);
         if (where->older)
             count_space(&v, from);
     }

@@ -99,6 +99,12 @@ sighting_records(const sighting *s)
 }
 
 bool
+sighting_is_unknown(const sighting *s)
+{
+    return s->trouble != NULL && !s->there && !s->said.any;
+}
+
+bool
 sighting_is_undescribed(const sighting *s)
 {
     const rset_evidence *ev = s->ahead ? &s->later : &s->said;

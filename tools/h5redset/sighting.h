@@ -65,6 +65,9 @@ uint64_t sighting_kind(const sighting *s);
 /* What its redundancy file records, in this view; no info: there is none that is valid. Borrowed. */
 const rset_header *sighting_records(const sighting *s);
 
+/* Is nothing known of it, since it could not be looked at? */
+bool sighting_is_unknown(const sighting *s);
+
 /* Is its descriptor file lost, or does it say something else than its redundancy file? */
 bool sighting_is_undescribed(const sighting *s);
 
