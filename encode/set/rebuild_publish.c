@@ -145,7 +145,8 @@ rset_repair_discard(rset_repair *rep, rset_err *err)
                : st;
 }
 
-/* The data is that of the generation: now what says otherwise may go. */
+/* The data is that of the generation: now what says otherwise may go. With the redundancy that was rebuilt that is all that nobody needs
+ * of what the names file lists; a journal of this generation goes whether it is listed or not. */
 static rset_status
 clear_change(rset_repair *rep, bool redundancy, rset_err *err)
 {
@@ -153,11 +154,12 @@ clear_change(rset_repair *rep, bool redundancy, rset_err *err)
     rset_status    st = RSET_OK;
 
     if (redundancy)
-        return forget_others(rep, err);
-    if (rset_evidence_generation(ev) == rep->generation)
+        st = forget_others(rep, err);
+    else if (rset_evidence_generation(ev) == rep->generation)
         st = rset_set_void(rep->local->dir, ev, false, err);
-    return st == RSET_OK ? rset_undo_remove(rep->local->dir, rep->local->prefix, &ev->undo, err)
-                         : st;
+    if (st == RSET_OK && (!redundancy || rset_undo_is_of(&ev->undo, rep->generation)))
+        st = rset_undo_remove(rep->local->dir, rep->local->prefix, &ev->undo, err);
+    return st;
 }
 
 bool

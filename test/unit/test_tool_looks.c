@@ -4,10 +4,10 @@
 #include "every.h"
 #include "failing.h"
 #include "store/recall.h"
+#include "tool_run.h"
 
 #include "../../tools/h5redset/below.h"
 
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,115 +19,37 @@
 
 int h5redset_main(int argc, char **argv);
 
-enum { ALL_LOOKS = FAILING_LOOKS | FAILING_LIST };
-
-/* One run of the tool, and what it has printed. */
-typedef struct run {
-    const char *const *argv; /* ends with NULL */
-    char               to[2][600];
-    char              *said[2]; /* on stdout and stderr */
-    int                status;
-} run;
-
-static void
-begin_run(run *r, const char *base)
-{
-    for (int fd = 0; fd < 2; fd++)
-        snprintf(r->to[fd], sizeof r->to[fd], "%s.said.%d", base, fd);
-}
-
-static rset_status
-tool(void *arg)
-{
-    run *r = arg;
-    int  was[2], argc = 0;
-
-    while (r->argv[argc] != NULL)
-        argc++;
-    fflush(NULL);
-    for (int fd = 0; fd < 2; fd++) {
-        const int to = open(r->to[fd], O_RDWR | O_CREAT | O_TRUNC, 0600);
-
-        was[fd] = dup(fd + 1);
-        dup2(to, fd + 1);
-        close(to);
-    }
-    r->status = h5redset_main(argc, (char **)r->argv);
-    fflush(NULL);
-    for (int fd = 0; fd < 2; fd++) {
-        dup2(was[fd], fd + 1);
-        close(was[fd]);
-    }
-    return RSET_OK;
-}
-
-/* Time goes on meanwhile. */
-static void
-blot_ages(char *json)
-{
-    while ((json = strstr(json, "\"age_seconds\": ")) != NULL)
-        for (json += strlen("\"age_seconds\": "); *json != ',' && *json != '\0'; json++)
-            *json = '-';
-}
-
-static void
-read_said(run *r)
-{
-    for (int fd = 0; fd < 2; fd++) {
-        size_t   size;
-        uint8_t *bytes = read_file(r->to[fd], &size);
-
-        r->said[fd] = strndup((const char *)bytes, size);
-        free(bytes);
-        blot_ages(r->said[fd]);
-    }
-}
-
-static void
-forget_said(run *r)
-{
-    for (int fd = 0; fd < 2; fd++)
-        free(r->said[fd]);
-}
-
 /* A failure may also be one of a disk that has lost a file, which it would rebuild. The tool has functions of the names of
  * cmocka's that would say what is wrong. */
 static void
-check_said(const run *now, const run *whole, int at)
+check_said(const char *command, const tool_run *now, const tool_run *whole, int at)
 {
     const bool same = strcmp(now->said[0], whole->said[0]) == 0 && now->status == whole->status;
 
-    const bool says = now->said[0][0] != '\0' || now->said[1][0] != '\0';
-
-    if (same || (says && (now->status != 0 || whole->said[0][0] == '\0')))
+    if (same || (tool_run_says(now) && (now->status != 0 || whole->said[0][0] == '\0')))
         return;
     fprintf(stderr, "h5redset %s, look %d fails: exit status %d; it says: %s%s\ninstead of: %s\n",
-            now->argv[1], at, now->status, now->said[0], now->said[1], whole->said[0]);
+            command, at, now->status, now->said[0], now->said[1], whole->said[0]);
     fail();
 }
 
 static void
-look_with_each_failing(const char *base, const char *const *argv)
+look_with_each_failing(const char *const *argv)
 {
-    run  whole = {.argv = argv};
-    bool more = true;
-    int  at = 1 + every_skip();
+    tool_run whole = tool_run_do(h5redset_main, argv, 0);
+    bool     more = true;
+    int      at = 1 + every_skip();
 
-    begin_run(&whole, base);
-    (void)tool(&whole);
-    read_said(&whole);
     assert_int_equal(whole.status, 0);
     for (; more; at += every_step()) {
-        run now = {.argv = argv};
+        tool_run now = tool_run_do(h5redset_main, argv, at);
 
-        begin_run(&now, base);
-        (void)failing_here(tool, &now, ALL_LOOKS, at, &more);
-        read_said(&now);
-        check_said(&now, &whole, at);
-        forget_said(&now);
+        more = now.hit;
+        check_said(argv[1], &now, &whole, at);
+        tool_run_free(&now);
     }
     assert_true(at > 20);
-    forget_said(&whole);
+    tool_run_free(&whole);
 }
 
 /* Files that were protected together record where the others are, and lead the look there; those of SINGLE do not. */
@@ -166,7 +88,7 @@ what_is_not_seen_is_not_passed_over(void **state)
             for (const char *const *word = commands[i]; *word != NULL; word++)
                 argv[n++] = *word;
             argv[n] = w.base;
-            look_with_each_failing(w.base, argv);
+            look_with_each_failing(argv);
         }
         w.image = image_take(w.base);
         damage_close(&w);
@@ -179,19 +101,19 @@ static void
 gc_with_each_look_failing(const world *w, const char *what)
 {
     const char *argv[] = {"h5redset", "gc", w->base, NULL};
-    run         now = {.argv = argv};
     bool        more = true;
     int         at = 1 + every_skip();
 
-    begin_run(&now, w->base);
     for (; more; at += every_step()) {
-        char why[1024];
+        tool_run now = tool_run_do(h5redset_main, argv, at);
+        char     why[1024];
 
-        (void)failing_here(tool, &now, ALL_LOOKS, at, &more);
+        more = now.hit;
         if (!image_same(&w->image, w->base, NULL, IMAGE_UNTOUCHED, why)) {
             fprintf(stderr, "h5redset gc, %s, look %d fails: %s\n", what, at, why);
             fail();
         }
+        tool_run_free(&now);
     }
     assert_true(at > 20);
 }
@@ -217,7 +139,7 @@ gc_leaves_what_it_has_not_seen(void **state)
 /* ---- what is changed ---- */
 
 static void
-wrong(const char *command, int at, const run *now, const char *what)
+wrong(const char *command, int at, const tool_run *now, const char *what)
 {
     fprintf(stderr, "h5redset %s, look %d fails: exit status %d, and %s; it says: %s%s\n", command,
             at, now->status, what, now->said[0], now->said[1]);
@@ -255,7 +177,7 @@ change_with_each_failing(world *w, const char *command, int lost)
     for (int r = 0; r < N; r++)
         argv[2 + r] = strdup(job_data(&w->job, r));
     for (; more; at += every_step()) {
-        run now = {.argv = argv};
+        tool_run now;
 
         for (int r = 0; r < N; r++)
             remove_tree(w->job.ranks[r].dir);
@@ -263,10 +185,9 @@ change_with_each_failing(world *w, const char *command, int lost)
         rset_recall_forget();
         if (lost >= 0)
             assert_int_equal(unlink(job_data(&w->job, lost)), 0);
-        begin_run(&now, w->base);
-        (void)failing_here(tool, &now, ALL_LOOKS, at, &more);
-        read_said(&now);
-        if (now.status != 0 && now.said[0][0] == '\0' && now.said[1][0] == '\0')
+        now = tool_run_do(h5redset_main, argv, at);
+        more = now.hit;
+        if (now.status != 0 && !tool_run_says(&now))
             wrong(command, at, &now, "it says nothing");
         if (lost < 0 && !has_data(w))
             wrong(command, at, &now, "data has changed");
@@ -280,7 +201,7 @@ change_with_each_failing(world *w, const char *command, int lost)
                 wrong(command, at, &now,
                       path_of("then: %s, %s", rset_status_name(st), job_text(&w->job)));
         }
-        forget_said(&now);
+        tool_run_free(&now);
     }
     assert_true(at > 20);
     for (int r = 0; r < N; r++)
@@ -344,7 +265,7 @@ directories_are_found_or_it_is_said(void **state)
     for (; more; at += every_step()) {
         walked w = {.root = base};
 
-        (void)failing_here(walk, &w, ALL_LOOKS, at, &more);
+        (void)failing_here(walk, &w, FAILING_LOOKS | FAILING_LIST, at, &more);
         if (more)
             assert_true(w.failed.n > 0 || w.out.n == DIRS + 1);
         else
