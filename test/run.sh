@@ -55,7 +55,7 @@ first=${REDSET_HDF5_FLAVOURS%% *}
 leave_out=('^asan/(unit[.]rendezvous|mpi[.].*[.]missing$)')
 [ -n "$nightly" ] || leave_out+=('^asan/sweep[.]')
 # Nor, unless it is asked for, what does the same thousands of times.
-[ -n "$nightly$only_sanitize" ] || leave_out+=('^asan/unit[.](engine_(damage|faults|misfits|update|update_ends)|golden_sets|model|store_holes|tool_deleted|kept_(cut|exchanged)|move_one_name|other_ranks|readers|replicas_faults|step_dirs|together|vfd_faults|decide|solve|crc64|kept_many)$')
+[ -n "$nightly$only_sanitize" ] || leave_out+=('^asan/unit[.](engine_(damage|faults|misfits|update|update_ends)|golden_sets|model|store_holes|tool_(deleted|generations)|kept_(cut|exchanged)|move_one_name|other_ranks|readers|replicas_faults|step_dirs|together|vfd_faults|decide|solve|crc64|kept_many)$')
 # Of the other flavours what meets HDF5 and MPI. The first has the MPI of the others but MPICH, which Debian's clients are
 # not for, nor mpicc.
 for flavour in ${REDSET_HDF5_FLAVOURS#"$first"}; do
@@ -68,7 +68,7 @@ if [ -n "$again" ]; then # the compiler, the libraries below the engine, HDF5 an
     leave_out+=('/vfd[.](behind|changed|generation_alone|generation_list|generations|in_use|limits|mixture|odd|opens|orders|outside|plain|plain_far|reads|rename|rot)$')
     leave_out+=('/vfd[.](room|series|single|skip|sources|start_over|stats|status|team|two_jobs|uneven|without|deleted)$')
     leave_out+=('/cluster[.](absent|back|moved|moved_anew|moved_older|readers|root_clock|root_kept|scavenge|slurm)$')
-    leave_out+=('/unit[.](renamed|replicas_faults|step_dirs|tool_deleted|vfd_faults)$|/mpi[.].*[.](np[28][.]missing|speed)$')
+    leave_out+=('/unit[.](renamed|replicas_faults|step_dirs|tool_(deleted|generations|looks)|vfd_faults)$|/mpi[.].*[.](np[28][.]missing|speed)$')
     leave_out+=('/house[.](arrows|bindings|circles|doxygen|format|hosts|links|patches|recovery|rooms|shell|states|words)$')
     leave_out+=('^mpich/vfd[.](driver|private|refused)$|^openmpi/(vfd[.](commit|together)|cluster[.]root)$|/unit[.]kept_exchanged$')
     case $REDSET_HDF5_FLAVOURS in *mpich*) leave_out+=('/install[.]mpich$') ;; esac # that is a flavour here

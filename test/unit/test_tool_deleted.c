@@ -3,8 +3,8 @@
  * one on a node that is out of sight; else nothing is changed. In words, and under mpiexec: tool.deleted, cluster.tool. */
 #include "engine_damage.h"
 #include "every.h"
+#include "tool_run.h"
 
-#include <fcntl.h>
 #include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,22 +30,10 @@ static int
 tool(const char *command, const char *dir)
 {
     const char *argv[] = {"h5redset", command, dir, NULL};
-    const int   null = open("/dev/null", O_WRONLY);
-    int         was[2], status;
+    tool_run    r = tool_run_do(h5redset_main, argv, 0);
 
-    fflush(NULL);
-    for (int fd = 1; fd <= 2; fd++) {
-        was[fd - 1] = dup(fd);
-        dup2(null, fd);
-    }
-    status = h5redset_main(3, (char **)argv);
-    fflush(NULL);
-    for (int fd = 1; fd <= 2; fd++) {
-        dup2(was[fd - 1], fd);
-        close(was[fd - 1]);
-    }
-    close(null);
-    return status;
+    tool_run_free(&r);
+    return r.status;
 }
 
 /* As damage_open, protected on `host`. */
