@@ -69,7 +69,7 @@ find_free(find *f)
     free(f->base);
 }
 
-/* Is it of the generation that the header says, and of a file of that size? */
+/* Does an update belong to the header that it has: of its generation, and for a file of its size? */
 static bool
 is_made_for(const rset_overlay *over, const rset_header *h, size_t payload_at)
 {
