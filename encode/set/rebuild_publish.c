@@ -145,21 +145,37 @@ rset_repair_discard(rset_repair *rep, rset_err *err)
                : st;
 }
 
-/* The data is that of the generation: now what says otherwise may go. With the redundancy that was rebuilt that is all that nobody needs
- * of what the names file lists; a journal of this generation goes whether it is listed or not. */
+/* The undo journal of the generation that the file is now, which the names file need not list: a names file may be lost as well. */
+static rset_status
+remove_journal(const rset_repair *rep, rset_err *err)
+{
+    rset_dir   *dir = rep->local->dir;
+    rset_undo   left;
+    rset_status st = rset_undo_load(dir, rep->local->prefix, rep->generation, &left, err);
+
+    if (st != RSET_OK)
+        return st;
+    if (!left.busy)
+        st = rset_undo_remove(dir, rep->local->prefix, &left, err);
+    rset_undo_free(&left);
+    return st;
+}
+
+/* The data is that of the generation: now what says otherwise may go. */
 static rset_status
 clear_change(rset_repair *rep, bool redundancy, rset_err *err)
 {
     rset_evidence *ev = rep->evidence;
     rset_status    st = RSET_OK;
 
-    if (redundancy)
+    if (redundancy) {
         st = forget_others(rep, err);
-    else if (rset_evidence_generation(ev) == rep->generation)
+        return st == RSET_OK ? remove_journal(rep, err) : st;
+    }
+    if (rset_evidence_generation(ev) == rep->generation)
         st = rset_set_void(rep->local->dir, ev, false, err);
-    if (st == RSET_OK && (!redundancy || rset_undo_is_of(&ev->undo, rep->generation)))
-        st = rset_undo_remove(rep->local->dir, rep->local->prefix, &ev->undo, err);
-    return st;
+    return st == RSET_OK ? rset_undo_remove(rep->local->dir, rep->local->prefix, &ev->undo, err)
+                         : st;
 }
 
 bool
