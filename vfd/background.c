@@ -280,7 +280,7 @@ same_file(const char *a, const char *b, bool unknown)
     return unknown && errno != ENOENT && errno != ENOTDIR;
 }
 
-/* To wait for one more does no harm. */
+/* May the list have a file of that path? To wait for one more does no harm. */
 static bool
 any(const task *list, const char *path)
 {

@@ -58,7 +58,7 @@ unmark_one(rset_dir *dir, const char *name, rset_err *err)
     if (st == RSET_OK)
         rset_file_set_mark(file, 0);
     rset_file_close(file, NULL);
-    /* What is no file has no mark. */
+    /* Only a regular file that is there has a mark. */
     return st == RSET_OK || st == RSET_ABSENT || st == RSET_DAMAGED
                ? RSET_OK
                : rset_fail(err, st, "%s; it stays protected", own.text);

@@ -40,8 +40,8 @@ void rset_remove_after_recovery(const rset_local *local, const rset_evidence *fo
  * aside because it could not be had (newer.h, rset_lost_forget). */
 rset_status rset_unprotect(const rset_local *local, rset_err *err);
 
-/* Before that, where the data files stay: none of those that are there says any more that it is protected. RSET_IO: one cannot be
- * opened, and may still say so. */
+/* Takes off each data file that is there the mark that says that it is protected: before rset_unprotect, where these files stay. RSET_IO:
+ * one cannot be opened, and may still say so. */
 rset_status rset_unmark(const rset_local *local, rset_err *err);
 
 #endif

@@ -178,6 +178,13 @@ is_whole(const rset_overlay *over)
     return sum == over->size;
 }
 
+/* Can the update be put into its file, which is there, or is not? */
+static bool
+can_apply(const rset_overlay *over, bool there)
+{
+    return there || is_whole(over);
+}
+
 rset_status
 rset_delta_has_base(rset_dir *dir, const char *base, const rset_overlay *over, bool *has_out,
                     rset_err *err)
@@ -185,30 +192,23 @@ rset_delta_has_base(rset_dir *dir, const char *base, const rset_overlay *over, b
     bool        there = false;
     rset_status st = rset_dir_find_file(dir, base, NULL, &there, err);
 
-    *has_out = there || is_whole(over);
+    *has_out = can_apply(over, there);
     return st;
 }
 
-/* Opens what it is to be put into, with the size that it has to have. */
+/* Opens the file that the update is to be put into, or makes it. */
 static rset_status
-open_base(rset_dir *dir, const char *name, const char *redo, const rset_overlay *over,
-          rset_file **out, rset_err *err)
+open_base(rset_dir *dir, const char *name, bool there, const char *redo, rset_file **out,
+          rset_err *err)
 {
     rset_access access = RSET_ACCESS_OWNER;
     const bool  known = rset_file_access(dir, redo, &access);
-    struct stat sb;
-    bool        there = false;
-    rset_status st = rset_dir_find_file(dir, name, &sb, &there, err);
+    rset_status st = there ? rset_file_open_update(dir, name, out, err)
+                           : rset_file_create(dir, name, &access, out, err);
 
-    if (st == RSET_OK && there)
-        st = rset_file_open_update(dir, name, out, err);
-    else if (st == RSET_OK)
-        st = rset_file_create(dir, name, &access, out, err);
     if (st == RSET_OK && known)
         rset_file_follow(*out, access);
-    return st == RSET_OK && !(there && (uint64_t)sb.st_size == over->size)
-               ? rset_file_resize(*out, over->size, err)
-               : st;
+    return st;
 }
 
 /* *applied_out: false where there is nothing that it could be put into. */
@@ -217,15 +217,18 @@ apply(rset_dir *dir, const char *base_name, const char *redo, const rset_overlay
       bool *applied_out, rset_err *err)
 {
     rset_file  *top = NULL, *base = NULL;
-    bool        has = false;
-    rset_status st = rset_delta_has_base(dir, base_name, over, &has, err);
+    struct stat sb;
+    bool        there = false;
+    rset_status st = rset_dir_find_file(dir, base_name, &sb, &there, err);
 
-    *applied_out = st == RSET_OK && has;
+    *applied_out = st == RSET_OK && can_apply(over, there);
     if (!*applied_out)
         return st;
     st = rset_file_open(dir, redo, &top, err);
     if (st == RSET_OK)
-        st = open_base(dir, base_name, redo, over, &base, err);
+        st = open_base(dir, base_name, there, redo, &base, err);
+    if (st == RSET_OK && !(there && (uint64_t)sb.st_size == over->size))
+        st = rset_file_resize(base, over->size, err);
     if (st == RSET_OK)
         st = rset_overlay_copy(over, top, base, err);
     if (st == RSET_OK)

@@ -54,7 +54,7 @@ names_itself(const rset_header *h, const rset_name *parsed)
 typedef struct find {
     const char  *name;  /* as the directory has it */
     char        *base;  /* what lies below, when it is to be laid over that; owned */
-    bool         alone; /* ... and that is gone, and what it had with it */
+    bool         alone; /* ... and that is gone, and with it what only it had */
     uint64_t     mark;  /* RSET_MARK_DISTRUSTED, RSET_MARK_REFUSED */
     rset_overlay over;
     rset_header  header;

@@ -118,7 +118,7 @@ uint64_t rset_dir_number(const rset_dir *dir);
  * directory may be changed by visit only through names already visited. */
 rset_status rset_dir_list(rset_dir *dir, bool (*visit)(const char *name, void *arg), void *arg,
                           rset_err *err);
-/* The same for those that are directories, or may be: not every file system tells that here. */
+/* Calls visit as rset_dir_list does, but for entries that are known to be no directories: not every file system tells that here. */
 rset_status rset_dir_list_dirs(rset_dir *dir, bool (*visit)(const char *name, void *arg), void *arg,
                                rset_err *err);
 
@@ -157,11 +157,12 @@ bool rset_dir_has_file(rset_dir *dir, const char *name);
 bool rset_dir_lacks_file(rset_dir *dir, const char *name);
 /* May this process make and remove names there? RSET_IO: no, and why not. */
 rset_status rset_dir_may_change(const rset_dir *dir, rset_err *err);
-rset_status rset_dir_rename(rset_dir *dir, const char *from, const char *to, rset_err *err);
-/* The same where `to` is in `to_dir`, which may be another directory of the file system. Without `over` only where nothing has that name.
- * RSET_BUSY: something has it, and nothing was renamed. */
+/* Gives the file `from` the name `to` in `to_dir`, which may be another directory of the file system. Without `over` only where nothing
+ * has that name. RSET_BUSY: something has it, and nothing was renamed. */
 rset_status rset_dir_move(rset_dir *dir, const char *from, rset_dir *to_dir, const char *to,
                           bool over, rset_err *err);
+/* rset_dir_move over whatever file has the name `to` in the same directory. */
+rset_status rset_dir_rename(rset_dir *dir, const char *from, const char *to, rset_err *err);
 /* Gives the file `from` the name `to` in `to_dir` as well, which may be another directory; what a dead run left under that name is
  * removed first. RSET_USAGE: not on this file system, or not from one directory to the other. */
 rset_status rset_dir_link(rset_dir *dir, const char *from, rset_dir *to_dir, const char *to,

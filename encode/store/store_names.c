@@ -131,24 +131,6 @@ not_renamed(const rset_dir *dir, const char *from, const char *to, int why, rset
 }
 
 rset_status
-rset_dir_rename(rset_dir *dir, const char *from, const char *to, rset_err *err)
-{
-    rset_status st = check_rename(dir, from, dir, to, err);
-
-    if (st != RSET_OK)
-        return st;
-    while (rset_sys_now->renameat(dir->fd, from, dir->fd, to) < 0) {
-        const int why = errno; /* the check below makes a call of its own */
-
-        if (why == EINTR)
-            continue;
-        st = rset_dir_check_free(dir, to, err);
-        return st == RSET_OK ? not_renamed(dir, from, to, why, err) : st;
-    }
-    return RSET_OK;
-}
-
-rset_status
 rset_dir_move(rset_dir *dir, const char *from, rset_dir *to_dir, const char *to, bool over,
               rset_err *err)
 {
@@ -159,12 +141,22 @@ rset_dir_move(rset_dir *dir, const char *from, rset_dir *to_dir, const char *to,
     if (st != RSET_OK)
         return st;
     while (give(dir->fd, from, to_dir->fd, to) < 0) {
-        if (errno == EEXIST && !over)
+        const int why = errno; /* the check below makes a call of its own */
+
+        if (why == EINTR)
+            continue;
+        if (why == EEXIST && !over)
             return rset_fail(err, RSET_BUSY, "%s/%s: exists already", to_dir->path, to);
-        if (errno != EINTR)
-            return not_renamed(dir, from, to, errno, err);
+        st = over ? rset_dir_check_free(to_dir, to, err) : RSET_OK;
+        return st == RSET_OK ? not_renamed(dir, from, to, why, err) : st;
     }
     return RSET_OK;
+}
+
+rset_status
+rset_dir_rename(rset_dir *dir, const char *from, const char *to, rset_err *err)
+{
+    return rset_dir_move(dir, from, dir, to, true, err);
 }
 
 /* ---- one more ---- */

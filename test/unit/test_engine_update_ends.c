@@ -152,7 +152,7 @@ a_lost_base_is_recomputed(void **state)
     }
 }
 
-/* What an update was to go into, of a rank that had decided on it before its job died, has another size since: `by` bytes more, or less. */
+/* Makes the redundancy file of rank r, which had decided on an update of it before its job died, `by` bytes longer, or shorter. */
 static void
 resize_base(const world *w, int r, long by)
 {

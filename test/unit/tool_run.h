@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* What a run has come to. */
+/* The outcome of a run. */
 typedef struct tool_run {
     int   status;  /* exit status */
     char *said[2]; /* on stdout and stderr */

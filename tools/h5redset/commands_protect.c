@@ -11,7 +11,6 @@
 
 #include "comm/comm_local.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -250,13 +249,14 @@ protect_owner(job *j, const strings *own, uint64_t *owner_out, rset_err *err)
 {
     span        all = {UINT64_MAX, 0};
     struct stat sb;
+    bool        there = false;
     rset_status st = RSET_OK;
 
     for (size_t i = 0; i < own->n; i++)
-        if (lstat(own->at[i], &sb) == 0)
+        if (looked_path(own->at[i], false, &sb, &there, err) != RSET_OK)
+            st = RSET_IO;
+        else if (there) /* of what is missing nothing is known */
             merge_spans(&all, &(span){owner_of(&sb), owner_of(&sb)});
-        else if (errno != ENOENT && errno != ENOTDIR) /* of what is missing nothing is known */
-            st = rset_fail_errno(err, RSET_IO, errno, "%s: cannot be looked at", own->at[i]);
     if (j->comm != NULL)
         st = rset_reduce(j->comm, st, j->host, &(rset_reduction){&all, sizeof all, merge_spans},
                          err);

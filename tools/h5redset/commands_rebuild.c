@@ -62,7 +62,7 @@ tell(const job *j, const char *path, rset_status st, const char *word, const rse
     return st == RSET_ABSENT ? EXITS_NOTHING : exits_of(st);
 }
 
-/* Of one that could not be looked at, who looked has told it. */
+/* A file that could not be looked at is left out: who looked has told it. */
 static void
 tell_stray(const family *one)
 {

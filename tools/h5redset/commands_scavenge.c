@@ -4,6 +4,7 @@
 #include "common/parts.h"
 #include "exits.h"
 #include "hosted.h"
+#include "looked.h"
 #include "owner.h"
 #include "progress.h"
 #include "replaced.h"
@@ -11,7 +12,6 @@
 #include "scavenge.h"
 #include "wait.h"
 
-#include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -245,14 +245,15 @@ foresee_target(const scavenge *s, item *it)
 {
     char        *path = scavenge_path(s, it->name);
     const size_t size = it->m->known != NULL ? rset_info_length(it->m->known) : it->m->seen->size;
+    rset_err     err = RSET_ERR_NONE;
     struct stat  sb;
-    const int    there = s->o->force ? -1 : lstat(path, &sb);
+    bool         there = false;
 
-    if (there != 0 && !s->o->force && errno != ENOENT && errno != ENOTDIR)
-        item_fail(it, EXITS_ERROR, "%s: cannot be looked at: %s", path, strerror(errno));
-    else if (there == 0 && S_ISREG(sb.st_mode) && (uint64_t)sb.st_size == size)
+    if (!s->o->force && looked_path(path, false, &sb, &there, &err) != RSET_OK)
+        item_fail(it, EXITS_ERROR, "%s", err.text);
+    else if (there && S_ISREG(sb.st_mode) && (uint64_t)sb.st_size == size)
         it->out.how = HOW_KEPT;
-    else if (there == 0)
+    else if (there)
         item_fail(it, EXITS_ERROR, "another file of that name is in the target already");
     free(path);
 }

@@ -274,7 +274,8 @@ look_at_all(visit *v)
     look_at_replaced(v);
 }
 
-/* What is there and could not be looked at may be anything. Of what could be looked at, and not be read, its set says what it is. */
+/* Notes the first file that is there and could not be looked at: it may be anything. Where one could be, and not be read, its set says what
+ * it is. */
 static void
 note_unknown(visit *v, size_t from)
 {

@@ -3,6 +3,7 @@
 #include "commands.h"
 #include "exits.h"
 #include "look.h"
+#include "looked.h"
 #include "owner.h"
 #include "picture.h"
 #include "replaced.h"
@@ -211,11 +212,15 @@ look(const job *j, const options *o, picture *p)
 static bool
 is_there(job *j, const strings *paths)
 {
-    struct stat sb;
-    int         there = 0;
+    bool there = false;
 
-    for (size_t i = 0; there == 0 && i < paths->n; i++)
-        there = lstat(paths->at[i], &sb) == 0 || (errno != ENOENT && errno != ENOTDIR);
+    for (size_t i = 0; !there && i < paths->n; i++) {
+        rset_err    ignored = RSET_ERR_NONE;
+        struct stat sb;
+
+        if (looked_path(paths->at[i], false, &sb, &there, &ignored) != RSET_OK)
+            there = true;
+    }
     return job_most(j, there) != 0;
 }
 

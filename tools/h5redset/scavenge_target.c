@@ -1,6 +1,7 @@
 /* scavenge_target.c: the directory that files are brought to. It is opened once, and what is in it is reached from there: no link in it
  * is followed, and root works in it as root. What is not complete lies in SCAVENGE_STAGE below it, which nobody else may enter, and
  * which one run at a time has to itself; so a run that was killed leaves nothing under the name of a file. See scavenge.h. */
+#include "looked.h"
 #include "owner.h"
 #include "scavenge.h"
 #include "wait.h"
@@ -245,11 +246,11 @@ static rset_status
 check_apart(const scavenge *s, rset_err *err)
 {
     struct stat sb;
+    bool        there = false;
+    rset_status st = looked_path(s->o->to, true, &sb, &there, err);
 
-    if (stat(s->o->to, &sb) != 0)
-        return errno == ENOENT || errno == ENOTDIR
-                   ? RSET_OK
-                   : rset_fail_errno(err, RSET_IO, errno, "%s: cannot be looked at", s->o->to);
+    if (st != RSET_OK || !there)
+        return st;
     for (size_t i = 0; i < s->c->sightings->n; i++) {
         const sighting *seen = &s->c->sightings->at[i];
 
@@ -375,7 +376,7 @@ give_away(const scavenge *s, rset_dir *from, const char *staged, rset_err *err)
     return st;
 }
 
-/* What is to be replaced stays as it is while a program may change it. */
+/* Holds the file that is to be replaced, if there is one. RSET_BUSY: a program may change it. */
 static rset_status
 hold_old(const scavenge *s, rset_dir *into, const char *name, rset_file **out, rset_err *err)
 {
