@@ -181,14 +181,13 @@ ask(const char *path, int *done_out)
 {
     rset_h5err_scope scope;
     rset_err         err = RSET_ERR_NONE;
-    char            *absolute = path != NULL ? rset_path_absolute(path) : NULL;
+    char            *absolute = NULL;
     herr_t           ret = 0;
     bool             done = true;
 
     rset_h5err_enter(&scope);
-    if (path != NULL && absolute == NULL) {
-        (void)rset_fail(&err, RSET_NOMEM, "%s: no memory to ask for it", path);
-        RSET_H5ERR_PUSH(H5E_VFL, H5E_CANTALLOC, &err);
+    if (path != NULL && rset_path_absolute(path, &absolute, &err) != RSET_OK) {
+        RSET_H5ERR_PUSH(H5E_VFL, H5E_CANTGET, &err);
         ret = -1;
     } else {
         if (done_out == NULL && rset_together_end(absolute, &err) != RSET_OK) {

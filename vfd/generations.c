@@ -82,11 +82,10 @@ answer(const char *path, H5FD_redset_generation_t *list, size_t *n, rset_err *er
     char       *absolute;
     rset_status st = check(path, list, n, err);
 
+    if (st == RSET_OK)
+        st = rset_path_absolute(path, &absolute, err);
     if (st != RSET_OK)
         return st;
-    absolute = rset_path_absolute(path);
-    if (absolute == NULL)
-        return rset_fail(err, RSET_NOMEM, "%s: no memory to ask for it", path);
     st = list_generations(absolute, list, n, err);
     free(absolute);
     return st;

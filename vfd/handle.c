@@ -28,14 +28,6 @@ is_missing(const char *name)
     return stat(name, &st) != 0 && errno == ENOENT;
 }
 
-static bool
-is_link(const char *name)
-{
-    struct stat st;
-
-    return lstat(name, &st) == 0 && S_ISLNK(st.st_mode);
-}
-
 /* ---- open and close ---- */
 
 static bool
@@ -85,10 +77,11 @@ allocate(const char *name, unsigned flags, hid_t fapl, haddr_t maxaddr, rset_err
     handle->followed = rset_mpi_usable() && is_followed(fapl);
     handle->refused = RSET_ERR_NONE;
     handle->name = strdup(name);
-    handle->path = rset_path_absolute(name);
-    if (handle->name == NULL || handle->path == NULL)
+    if (handle->name == NULL)
         (void)rset_fail(err, RSET_NOMEM, "%s: no memory to open it", name);
-    else if (rset_fapl_read(fapl, &handle->given, &handle->config, err) == RSET_OK &&
+    else if (rset_path_absolute(name, &handle->path, err) == RSET_OK &&
+             rset_path_is_link(name, &handle->link, err) == RSET_OK &&
+             rset_fapl_read(fapl, &handle->given, &handle->config, err) == RSET_OK &&
              rset_fapl_lower(fapl, &handle->given, &handle->lower_fapl, err) == RSET_OK)
         return handle;
     release(handle);
@@ -127,7 +120,7 @@ begin_session(rset_handle *handle, rset_found found, rset_err *err)
     rset_opening how = {.mode = RSET_OPEN_READ,
                         .found = found,
                         .swmr = (handle->flags & (H5F_ACC_SWMR_READ | H5F_ACC_SWMR_WRITE)) != 0,
-                        .link = is_link(handle->name),
+                        .link = handle->link,
                         .followed = handle->followed && found == RSET_MISSING};
     rset_err     told = RSET_ERR_NONE;
     rset_status  st;
@@ -427,15 +420,15 @@ rset_handle_delete(const char *name, hid_t fapl)
     H5FD_redset_config_t given = {0};
     rset_config          config;
     rset_err             err = RSET_ERR_NONE, late = RSET_ERR_NONE;
-    bool                 link = is_link(name);
-    char                *path = rset_path_absolute(name);
+    bool                 link = false;
+    char                *path = NULL;
     hid_t                lower = H5I_INVALID_HID, records;
     herr_t               ret = -1;
 
-    if (path == NULL)
-        (void)rset_fail(&err, RSET_NOMEM, "%s: no memory to delete it", name);
-    else if (rset_fapl_read(fapl, &given, &config, &err) == RSET_OK &&
-             rset_fapl_lower(fapl, &given, &lower, &err) == RSET_OK) {
+    if (rset_path_absolute(name, &path, &err) == RSET_OK &&
+        rset_path_is_link(name, &link, &err) == RSET_OK &&
+        rset_fapl_read(fapl, &given, &config, &err) == RSET_OK &&
+        rset_fapl_lower(fapl, &given, &lower, &err) == RSET_OK) {
         if (rset_together_end(path, &late) != RSET_OK)
             rset_h5err_warn(late.text);
         rset_background_wait(path);

@@ -33,6 +33,7 @@ typedef struct rset_handle {
                                          file that is created never came to be one */
     bool                followed;  /* HDF5 only asks for it, to follow a link to it */
     bool                behind;    /* its end may be left to the background */
+    bool                link;      /* the name is a symbolic link */
     bool                older;     /* an older generation was opened, which has another name */
     bool                owes;      /* an earlier protection of the file has failed, and the
                                          program does not know yet */

@@ -29,8 +29,10 @@ end_waiting(const rset_plain_job *job, rset_err *err)
     rset_status st = RSET_OK;
 
     for (int i = 0; st == RSET_OK && job->paths != NULL && i < job->n; i++) {
-        char *path = job->paths[i] != NULL ? rset_path_absolute(job->paths[i]) : NULL;
+        char *path = NULL;
 
+        if (job->paths[i] != NULL)
+            st = rset_path_absolute(job->paths[i], &path, err);
         if (path != NULL)
             st = rset_together_end(path, err);
         free(path);
@@ -105,12 +107,13 @@ H5FDredset_rename(const char *old_path, const char *new_path)
     return call(&job, NULL, H5E_CANTRENAME);
 }
 
-/* Where it would lie; nothing without memory. */
+/* No where that cannot be told: the call looks at the path as well, and says so to all ranks. */
 static bool
 is_open(const char *path, unsigned long long generation)
 {
-    char      *file = rset_path_absolute(path), *prefix = NULL, *at = NULL;
-    const bool is = file != NULL && (prefix = rset_join_names(file, ".")) != NULL &&
+    char      *file = NULL, *prefix = NULL, *at = NULL;
+    const bool is = rset_path_absolute(path, &file, NULL) == RSET_OK &&
+                    (prefix = rset_join_names(file, ".")) != NULL &&
                     (at = rset_name_of(RSET_NAME_DATA, prefix, generation)) != NULL &&
                     rset_open_session(at) != NULL;
 

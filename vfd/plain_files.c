@@ -49,9 +49,9 @@ take_path(rset_plain_files *f, const char *path, int i, rset_err *err)
     char       *dir = NULL;
     rset_status st;
 
-    f->paths[i] = rset_path_absolute(path);
-    if (f->paths[i] == NULL)
-        return no_memory(f->n, err);
+    st = rset_path_absolute(path, &f->paths[i], err);
+    if (st != RSET_OK)
+        return st;
     st = rset_path_split(f->paths[i], &dir, &f->names[i], err);
     if (st == RSET_OK)
         f->at[i] = place_at(f, dir);

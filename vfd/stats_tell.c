@@ -44,7 +44,8 @@ enum { STATS_FIRST = offsetof(H5FD_redset_stats_t, other) + sizeof(double) };
 static rset_status
 fill_stats(const char *path, H5FD_redset_stats_t *out, rset_err *err)
 {
-    char               *absolute = path != NULL ? rset_path_absolute(path) : NULL;
+    char               *absolute = NULL;
+    rset_status         st = RSET_OK;
     rset_kind           kind;
     rset_stats          sum;
     H5FD_redset_stats_t all;
@@ -55,8 +56,10 @@ fill_stats(const char *path, H5FD_redset_stats_t *out, rset_err *err)
             "H5FDredset_stats: the size of the struct is %zu, at least %d is expected; "
             "set it to sizeof(H5FD_redset_stats_t) first",
             out != NULL ? out->size : 0, (int)STATS_FIRST);
-    if (path != NULL && absolute == NULL)
-        return rset_fail(err, RSET_NOMEM, "%s: no memory to ask for it", path);
+    if (path != NULL)
+        st = rset_path_absolute(path, &absolute, err);
+    if (st != RSET_OK)
+        return st;
     if (path != NULL)
         rset_kind_of(absolute, &kind);
     free(absolute);

@@ -120,9 +120,9 @@ fill_status(const char *path, H5FD_redset_status_t *out, rset_err *err)
             out != NULL ? out->size : 0, (int)STATUS_FIRST);
     if (path == NULL || path[0] == '\0')
         return rset_fail(err, RSET_USAGE, "H5FDredset_status: no file is named");
-    absolute = rset_path_absolute(path);
-    if (absolute == NULL)
-        return rset_fail(err, RSET_NOMEM, "%s: no memory to ask for it", path);
+    st = rset_path_absolute(path, &absolute, err);
+    if (st != RSET_OK)
+        return st;
     rset_history_get(absolute, &history);
     st = look(absolute, &l, err);
     if (st == RSET_OK) {

@@ -241,22 +241,27 @@ rset_together_end(const char *path, rset_err *err)
 
 /* ---- what applications call ---- */
 
-/* Takes the next path over, after those that the group has; NULL: there was no memory. */
+/* After those that the group has. */
 static rset_status
-add_path(group *g, char *path, const char *given, rset_err *err)
+add_path(group *g, const char *given, rset_err *err)
 {
-    char *dir = path != NULL ? directory_of(path) : NULL;
-    bool  same, twice = false;
+    char       *path = NULL, *dir;
+    bool        known, same, twice = false;
+    rset_status st = rset_path_absolute(given, &path, err);
 
+    if (st != RSET_OK)
+        return st;
+    dir = directory_of(path);
     if (g->n == 0)
         g->dir = dir != NULL ? strdup(dir) : NULL;
-    same = dir != NULL && g->dir != NULL && strcmp(dir, g->dir) == 0;
+    known = dir != NULL && g->dir != NULL;
+    same = known && strcmp(dir, g->dir) == 0;
     free(dir);
-    for (int i = 0; path != NULL && i < g->n; i++)
+    for (int i = 0; i < g->n; i++)
         twice = twice || strcmp(path, g->paths[i]) == 0;
     g->paths[g->n] = path;
     if (!same)
-        return rset_fail(err, path == NULL ? RSET_NOMEM : RSET_USAGE,
+        return rset_fail(err, known ? RSET_USAGE : RSET_NOMEM,
                          "H5FDredset_group: %s is not in the directory of the first file", given);
     return !twice ? RSET_OK
                   : rset_fail(err, RSET_USAGE, "H5FDredset_group: %s is given twice", given);
@@ -277,7 +282,7 @@ name_group(const char *const *paths, size_t n, rset_err *err)
         return rset_fail(err, RSET_NOMEM, "H5FDredset_group: no memory");
     for (; st == RSET_OK && g->n < (int)n; g->n += st == RSET_OK)
         st = paths[g->n] != NULL
-                 ? add_path(g, rset_path_absolute(paths[g->n]), paths[g->n], err)
+                 ? add_path(g, paths[g->n], err)
                  : rset_fail(err, RSET_USAGE, "H5FDredset_group: file %d has no name", g->n + 1);
     return st;
 }

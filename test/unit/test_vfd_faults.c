@@ -25,14 +25,16 @@
 #include <cmocka.h>
 
 enum { OLD = 1000000, NEW = 2000000 };
+enum { LOOKS_IN_A_ROW = 4 };
 enum { PATIENCE = 20, MOST = 2000, HURRY = 1000, TOLD = 100 };
 
 /* What a child tells of what it read or did. */
 typedef enum { SAW_OLD, SAW_NEW, REFUSED, OTHER } verdict;
 
-typedef enum { CALL_ONCE, CALLS_FOR_EVER, MEMORY_ONCE, LOWER_ONCE, KINDS } fault_kind;
+typedef enum { CALL_ONCE, CALLS_FOR_EVER, MEMORY_ONCE, LOWER_ONCE, LOOKS, KINDS } fault_kind;
 static const char *const kind_names[] = {"a call fails", "calls fail from then on",
-                                         "no memory once", "a call of HDF5's own driver fails"};
+                                         "no memory once", "a call of HDF5's own driver fails",
+                                         "looks of the driver's at a name fail"};
 
 static struct shared {
     atomic_int left; /* calls or allocations until one fails; < 0: it has happened, or none shall */
@@ -55,15 +57,18 @@ __lsan_is_turned_off(void)
 static bool
 fails(fault_kind one)
 {
-    int left;
+    int  left;
+    bool now;
 
     if (shared == NULL || kind == KINDS || (kind == CALLS_FOR_EVER ? CALL_ONCE : kind) != one)
         return false;
     left = atomic_fetch_sub(&shared->left, 1);
     if (left == 0)
         shared->hit = true;
-    errno = left == 0 || (left < 0 && kind == CALLS_FOR_EVER) ? EIO : errno;
-    return left == 0 || (left < 0 && kind == CALLS_FOR_EVER);
+    now = left == 0 || (left < 0 && kind == CALLS_FOR_EVER) ||
+          (left < 0 && left > -LOOKS_IN_A_ROW && kind == LOOKS);
+    errno = now ? EIO : errno;
+    return now;
 }
 
 /* In the place of the C library's, for the engine: once something has failed, clocks run HURRY times as fast. A
@@ -153,6 +158,19 @@ open64(const char *name, int flags, ...)
     return fails(LOWER_ONCE) ? -1 : (int)syscall(SYS_openat, AT_FDCWD, name, flags, mode);
 }
 
+/* What the driver itself asks of a name: those calls of its objects, by the linker (NAME.wrap). */
+#define LOOK(type, call, bad, parameters, ...)                                                     \
+    type __real_##call parameters;                                                                 \
+    type __wrap_##call parameters;                                                                 \
+    type __wrap_##call parameters                                                                  \
+    {                                                                                              \
+        return fails(LOOKS) ? (bad) : __real_##call(__VA_ARGS__);                                  \
+    }
+LOOK(char *, realpath, NULL, (const char *name, char *out), name, out)
+LOOK(ssize_t, readlink, -1, (const char *name, char *out, size_t n), name, out, n)
+LOOK(int, stat, -1, (const char *name, struct stat *st), name, st)
+LOOK(int, lstat, -1, (const char *name, struct stat *st), name, st)
+
 static bool
 memory_fails(void)
 {
@@ -212,19 +230,29 @@ do_create(const char *path)
     return ok ? SAW_NEW : REFUSED;
 }
 
+static verdict
+do_delete(const char *path)
+{
+    return H5Fdelete(path, fapl) >= 0 ? SAW_OLD : REFUSED;
+}
+
 static const struct operation {
     const char *name;
     verdict (*run)(const char *path);
     bool lost, garbled;
     bool may_write; /* the new content may be there afterwards */
+    bool by_link; /* the name is a symbolic link's; what does not write leaves the file protected */
 } operations[] = {
-    {"read", do_read, false, false, false},
-    {"read what is lost", do_read, true, false, false},
-    {"read what is garbled", do_read, false, true, false},
-    {"change", do_change, false, false, true},
-    {"change what is lost", do_change, true, false, true},
-    {"create anew", do_create, false, false, true},
-    {"create what is lost", do_create, true, false, true},
+    {"read", do_read, false, false, false, false},
+    {"read what is lost", do_read, true, false, false, false},
+    {"read what is garbled", do_read, false, true, false, false},
+    {"change", do_change, false, false, true, false},
+    {"change what is lost", do_change, true, false, true, false},
+    {"create anew", do_create, false, false, true, false},
+    {"create what is lost", do_create, true, false, true, false},
+    {"read by a link", do_read, false, false, false, true},
+    {"change by a link", do_change, false, false, true, true},
+    {"delete a link", do_delete, false, false, false, true},
 };
 enum { OPERATIONS = sizeof operations / sizeof *operations };
 
@@ -255,17 +283,44 @@ in_child(verdict (*run)(const char *path), const char *path, const char *what)
     return (verdict)(WEXITSTATUS(status) - TOLD);
 }
 
+/* The name that the operation is given: the file's, or that of a link to it. */
+static const char *
+name_for(const scene *s, const struct operation *op)
+{
+    return op->by_link ? path_of("%s/link.h5", s->base) : s->paths[0];
+}
+
 static void
 prepare(const scene *s, const struct operation *op)
 {
     remove_tree(s->base);
     image_put(&s->image, s->base, NULL);
+    if (op->by_link)
+        assert_int_equal(symlink(s->paths[0], name_for(s, op)), 0);
     if (op->garbled)
         flip_bit(s->paths[0], s->image.at[0].size / 2);
     if (op->lost)
         remove_tree(path_of("%s/node0", s->base));
     if (op->lost)
         assert_int_equal(mkdir(path_of("%s/node0", s->base), 0777), 0);
+}
+
+/* Has the first file changed, while its redundancy file still says that it has not (CO1)? */
+static bool
+is_changed_unmarked(const scene *s)
+{
+    char why[1024];
+    bool is = false;
+
+    if (image_same_file(&s->image, path_of("node0/%s", s->j.ranks[0].names[0]), s->paths[0], why))
+        return false;
+    for (size_t i = 0; !is && i < s->image.n; i++) {
+        const char *path = s->image.at[i].path;
+
+        is = strncmp(path, "node0/", 6) == 0 && strstr(path, ".grp_") != NULL &&
+             image_same_file(&s->image, path, path_of("%s/%s", s->base, path), why);
+    }
+    return is;
 }
 
 /* One fault; false: the operation makes fewer calls than that. */
@@ -282,17 +337,21 @@ one_point(const scene *s, const struct operation *op, fault_kind k, int nth)
     shared->hit = false;
     kind = k;
     use_failing_calls();
-    v = in_child(op->run, s->paths[0], what);
+    v = in_child(op->run, name_for(s, op), what);
     kind = KINDS;
     rset_sys_use(NULL);
     /* Garbled, and the redundancy file cannot be read: two faults, and nobody to ask what is right. */
     if ((v == OTHER && !op->garbled) || (!shared->hit && v == REFUSED) ||
         (!op->may_write && v == SAW_NEW))
         fail_msg("%s: it comes to %d", what, v);
+    if (!op->garbled && is_changed_unmarked(s))
+        fail_msg("%s: it comes to %d, and the redundancy file says nothing of a change", what, v);
     hit = shared->hit;
     shared->hit = false;
     /* Nothing was left of it here: what a creation that was seen to fail has left is the program's. */
     told = v == REFUSED && op->lost && op->may_write;
+    if (op->by_link && !op->may_write)
+        flip_bit(s->paths[0], s->image.at[0].size / 2);
     v = in_child(do_read, s->paths[0], what);
     if (!told && v != SAW_OLD && (v != SAW_NEW || !op->may_write))
         fail_msg("%s: opened again: %s", what, v == REFUSED ? "refused" : "another content");
@@ -308,8 +367,8 @@ faults(void **state)
     for (int o = 0; o < OPERATIONS; o++)
         for (int k = 0; k < KINDS; k++) {
             const bool rebuilds = operations[o].lost || operations[o].garbled;
-            const int  step = !rebuilds ? every_step() : k == MEMORY_ONCE ? 23 : 7;
-            int        nth = rebuilds ? 0 : every_skip();
+            const int  step = k == LOOKS ? 1 : !rebuilds ? every_step() : k == MEMORY_ONCE ? 23 : 7;
+            int        nth = rebuilds || k == LOOKS ? 0 : every_skip();
 
             while (nth < MOST && one_point(s, &operations[o], (fault_kind)k, nth))
                 nth += step;
