@@ -62,35 +62,41 @@ go_on_without(rset_session *session, const rset_err *why, rset_err *err)
 }
 
 /* Does a commit of it count that this session knows nothing of? What it commits in the background may be published already. */
-static bool
-is_of_another_generation(const rset_session *session)
+static rset_status
+is_of_another_generation(const rset_session *session, bool *other_out, rset_err *err)
 {
     rset_evidence ev = {0};
-    bool          other;
+    rset_status   st;
 
+    *other_out = false;
     if (session->part != NULL)
-        return false;
-    other = rset_survey_one(session->at.local.dir, session->at.prefix, session->at.base, &ev,
-                            NULL) != RSET_OK ||
-            rset_evidence_generation(&ev) != rset_evidence_generation(&session->at.evidence);
+        return RSET_OK;
+    st = rset_survey_one(session->at.local.dir, session->at.prefix, session->at.base, &ev, err);
+    *other_out = rset_evidence_generation(&ev) != rset_evidence_generation(&session->at.evidence);
     rset_evidence_free(&ev);
-    return other;
+    return st;
 }
 
 /* Does the name still lead to the file that was opened, of the generation that it was of (V6)? Whoever has removed the name wants the
  * file gone, and a time that was set is no change. */
-static bool
-is_what_was_opened(const rset_session *session)
+static rset_status
+is_what_was_opened(const rset_session *session, bool *is_out, rset_err *err)
 {
     const rset_identity *is = &session->is;
     rset_identity        now;
+    bool                 other = false;
+    rset_status          st;
 
+    *is_out = true;
     if (!rset_session_is_update(session) || session->at.local.dir == NULL || is->inode == 0)
-        return true;
-    now = rset_dir_identity(session->at.local.dir, session->at.base);
-    if (rset_identity_unchanged(&now, is) || now.inode == 0)
-        return true;
-    return rset_identity_same(&now, is) && !is_of_another_generation(session);
+        return RSET_OK;
+    st = rset_dir_identity(session->at.local.dir, session->at.base, &now, err);
+    if (st != RSET_OK || rset_identity_unchanged(&now, is) || now.inode == 0)
+        return st;
+    if (rset_identity_same(&now, is))
+        st = is_of_another_generation(session, &other, err);
+    *is_out = rset_identity_same(&now, is) && !other;
+    return st;
 }
 
 /* Opened without the others, or left by them in the middle of a commit, it is not this process's to change while they may have
@@ -98,7 +104,13 @@ is_what_was_opened(const rset_session *session)
 static rset_status
 may_change(const rset_session *session, rset_err *err)
 {
-    if (session->state == RSET_SESSION_CLEAN && !is_what_was_opened(session))
+    bool        same = true;
+    rset_status st =
+        session->state == RSET_SESSION_CLEAN ? is_what_was_opened(session, &same, err) : RSET_OK;
+
+    if (st != RSET_OK)
+        return st;
+    if (!same)
         return rset_fail(err, RSET_BUSY,
                          "%s: another process (h5redset, or another job) has replaced or committed "
                          "it since it was opened; nothing was changed: close it, and open it again",

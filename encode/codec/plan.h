@@ -14,6 +14,7 @@
 typedef struct rset_health {
     rset_ranges data, payload;
     bool        want_data, want_payload; /* bad pieces shall be computed; else no place for them */
+    int         unread; /* errno of a read that failed: what is bad may be only that; 0: none */
 } rset_health;
 
 typedef struct rset_segment {

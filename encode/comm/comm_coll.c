@@ -9,11 +9,21 @@
 
 /* ---- agree ---- */
 
+/* A cause before what may follow from it, then the worse, then the first. */
+static bool
+is_worse(const rset_err *a, const rset_err *than)
+{
+    if (a->status == RSET_OK || than->status == RSET_OK)
+        return a->status != RSET_OK && than->status == RSET_OK;
+    if ((a->follows != 0) != (than->follows != 0))
+        return than->follows != 0;
+    return a->status != than->status ? a->status > than->status : a->rank < than->rank;
+}
+
 void
 rset_coll_keep_worse(rset_err *mine, const rset_err *other)
 {
-    if (other->status > mine->status ||
-        (other->status == mine->status && other->status != RSET_OK && other->rank < mine->rank))
+    if (is_worse(other, mine))
         *mine = *other;
 }
 

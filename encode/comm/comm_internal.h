@@ -107,7 +107,8 @@ bool rset_coll_abandon(rset_comm *comm);
 
 /* ---- comm_coll.c: what ranks say of themselves while they do something together ---- */
 
-/* *mine becomes the worse of two verdicts (rset_verdict), among equals that of the lower rank. */
+/* *mine becomes the one of two verdicts (rset_verdict) that is told: a cause before what may follow from it, then the worse, among equals
+ * that of the lower rank. */
 void rset_coll_keep_worse(rset_err *mine, const rset_err *other);
 /* All have come to this verdict: it is put into *err, and its status returned. */
 rset_status rset_coll_take_verdict(const rset_err *verdict, rset_err *err);

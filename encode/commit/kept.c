@@ -114,13 +114,15 @@ static rset_status
 copy_file(const keeping *k, const char *from, const char *to, const rset_attrs *recorded)
 {
     rset_layered file = {0};
+    uint64_t     size = 0;
     rset_status  st = rset_layered_open(k->local->dir, from, NULL, NULL, &file, k->err);
 
     if (st != RSET_OK)
         return st;
-    st = copy_to(
-        k, &(rset_kept_source){.file = &file, .size = rset_layered_size(&file), .may_fail = true},
-        from, to, recorded);
+    st = rset_layered_size(&file, &size, k->err);
+    if (st == RSET_OK)
+        st = copy_to(k, &(rset_kept_source){.file = &file, .size = size, .may_fail = true}, from,
+                     to, recorded);
     rset_layered_close(&file);
     return st;
 }

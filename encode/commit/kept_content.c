@@ -17,10 +17,11 @@ static bool
 rests_on_redundancy(const rset_kept_expanding *x, const rset_layered *below)
 {
     char      *mine = rset_bare_name(x->ev.over_name), *its = rset_bare_name(x->base->ev.name);
+    uint64_t   size = 0;
     const bool is =
         mine != NULL && its != NULL &&
         strcmp(mine + strlen(x->local.prefix), its + strlen(x->base->local.prefix)) == 0 &&
-        rset_layered_size(below) == x->ev.over.size;
+        rset_layered_size(below, &size, NULL) == RSET_OK && size == x->ev.over.size;
 
     free(mine);
     free(its);
@@ -106,11 +107,12 @@ copy_base(const rset_kept_expanding *x, rset_file *to, bool *there_out)
     if (st != RSET_OK)
         return st == RSET_ABSENT || st == RSET_DAMAGED ? RSET_OK
                                                        : rset_fail(x->err, st, "%s", own.text);
-    size = rset_layered_size(&from);
+    st = rset_layered_size(&from, &size, x->err);
     size = size < x->undo.head.size ? size : x->undo.head.size;
-    st = rset_kept_copy(
-        &(rset_kept_source){.file = &from, .size = size, .may_end = true, .may_fail = true}, to,
-        x->err);
+    if (st == RSET_OK)
+        st = rset_kept_copy(
+            &(rset_kept_source){.file = &from, .size = size, .may_end = true, .may_fail = true}, to,
+            x->err);
     rset_layered_close(&from);
     return st;
 }
@@ -165,11 +167,11 @@ verify_data(rset_kept_expanding *x)
     const char *const name[] = {x->temp};
     const rset_local  made = {
          .dir = x->local.dir, .prefix = x->local.prefix, .nfiles = 1, .names = name, .paths = name};
-    rset_ranges bad = {0};
-    rset_status st =
-        rset_verify_data(&made, &x->ev.header.infos[0], true, &bad, &x->damaged, x->err);
+    rset_damage found = {0};
+    rset_status st = rset_verify_data(&made, &x->ev.header.infos[0], true, &found, x->err);
 
-    rset_ranges_free(&bad);
+    x->damaged = found.any;
+    rset_damage_free(&found);
     return st;
 }
 

@@ -177,13 +177,14 @@ copy_source(const rset_kept_source *s, rset_file *to, rset_err *err)
 static rset_status
 clone_source(const rset_kept_source *s, rset_file *to, bool *done_out, rset_err *err)
 {
-    const uint64_t size =
-        s->may_end && rset_layered_size(s->file) < s->size ? rset_layered_size(s->file) : s->size;
+    uint64_t    is = s->size;
+    rset_status st = s->may_end ? rset_layered_size(s->file, &is, err) : RSET_OK;
 
     *done_out = false;
-    return s->file->over == NULL && size > 0
-               ? rset_file_clone(to, s->file->base, size, done_out, err)
-               : RSET_OK;
+    is = is < s->size ? is : s->size;
+    return st == RSET_OK && s->file->over == NULL && is > 0
+               ? rset_file_clone(to, s->file->base, is, done_out, err)
+               : st;
 }
 
 rset_status

@@ -103,29 +103,39 @@ rset_kept_drop(const rset_local *local, uint64_t generation, rset_err *err)
     return st == RSET_OK ? rset_kept_remove(local, generation, err) : st;
 }
 
-/* Does the data file have a second name? Only then can a generation that is kept be the same file. */
-static bool
-has_another_name(const rset_local *local)
+/* The data file, in *out, where it has a second name; else zeros. Only then can a generation that is kept be the same file. */
+static rset_status
+find_linked(const rset_local *local, rset_identity *out, rset_err *err)
 {
     struct stat sb;
+    bool        there = false;
+    rset_status st = RSET_OK;
 
-    return local->nfiles > 0 && rset_dir_stat(local->dir, local->names[0], &sb, NULL) == RSET_OK &&
-           sb.st_nlink > 1;
+    if (local->nfiles > 0)
+        st = rset_dir_find_file(local->dir, local->names[0], &sb, &there, err);
+    *out = there && sb.st_nlink > 1 ? rset_identity_of(&sb) : (rset_identity){0};
+    return st;
 }
 
-/* A generation that was restored is the newest now: what a run that was killed has left of it is the same file. */
-static bool
-is_same_file(const rset_local *local, uint64_t generation)
+/* A generation that was restored is the newest now: what a run that was killed has left of it is the same file, `now`, and goes. */
+static rset_status
+drop_same(const rset_local *local, uint64_t generation, const rset_identity *now, bool *same_out,
+          rset_err *err)
 {
-    char         *data = rset_name_of(RSET_NAME_DATA, local->prefix, generation);
-    rset_identity kept, now;
+    char         *data;
+    rset_identity kept;
+    rset_status   st;
 
+    *same_out = false;
+    if (now->inode == 0)
+        return RSET_OK;
+    data = rset_name_of(RSET_NAME_DATA, local->prefix, generation);
     if (data == NULL)
-        return false;
-    kept = rset_dir_identity(local->dir, data);
-    now = rset_dir_identity(local->dir, local->names[0]);
+        return rset_fail(err, RSET_NOMEM, "no memory for a name");
+    st = rset_dir_identity(local->dir, data, &kept, err);
     free(data);
-    return rset_identity_same(&kept, &now);
+    *same_out = rset_identity_same(&kept, now);
+    return st == RSET_OK && *same_out ? rset_kept_drop(local, generation, err) : st;
 }
 
 /* Where those begin that are more than `keep` allows, one counted that has the name; what could not be had does not count. */
@@ -147,9 +157,10 @@ static rset_status
 retire(const rset_local *local, const rset_older *list, size_t n, uint64_t current, int keep,
        rset_err *err)
 {
-    const bool  linked = has_another_name(local);
-    rset_status st = RSET_OK;
-    size_t      newer = 0, too_many;
+    rset_identity now;
+    bool          same;
+    rset_status   st = find_linked(local, &now, err);
+    size_t        newer = 0, too_many;
 
     while (newer < n && !rset_generation_newer(current, list[newer].generation))
         newer++;
@@ -157,8 +168,8 @@ retire(const rset_local *local, const rset_older *list, size_t n, uint64_t curre
     for (size_t i = n; st == RSET_OK && i > 0; i--)
         if (i <= newer || i > too_many)
             st = take_back(local, list[i - 1].generation, list[i - 1].generation == current, err);
-        else if (linked && is_same_file(local, list[i - 1].generation))
-            st = rset_kept_drop(local, list[i - 1].generation, err);
+        else
+            st = drop_same(local, list[i - 1].generation, &now, &same, err);
     return st;
 }
 
@@ -212,17 +223,17 @@ rset_status
 rset_kept_part(const rset_local *local, rset_evidence *ev, bool leads_back, rset_err *err)
 {
     const uint64_t current = rset_evidence_generation(ev);
-    const bool     linked = ev->nkept > 0 && has_another_name(local);
-    rset_status    st = RSET_OK;
+    rset_identity  now;
+    bool           same = false;
+    rset_status    st = ev->nkept > 0 ? find_linked(local, &now, err) : RSET_OK;
     size_t         n = 0;
 
     for (size_t i = 0; st == RSET_OK && i < ev->nkept; i++)
-        if (current != 0 && !rset_generation_newer(current, ev->kept[i]))
+        if (current != 0 && !rset_generation_newer(current, ev->kept[i])) {
             st = part_newer(local, ev, i, leads_back, &n, err);
-        else if (linked && is_same_file(local, ev->kept[i]))
-            st = rset_kept_drop(local, ev->kept[i], err);
-        else
+        } else if ((st = drop_same(local, ev->kept[i], &now, &same, err)) == RSET_OK && !same) {
             ev->kept[n++] = ev->kept[i];
+        }
     if (st != RSET_OK)
         return st;
     ev->nkept = n;

@@ -28,6 +28,11 @@ rset_status rset_shadow_make(const rset_local *local, const char *name, rset_fil
 rset_status rset_shadow_rename(const rset_local *local, uint64_t generation, char **name_out,
                                rset_err *err);
 
+/* Has a program that guard of the file? What is not there, or may not be opened, has nobody. *file_out, closed by the caller: the file,
+ * whose guard this process has then; or NULL. RSET_IO: that cannot be told. Local. */
+rset_status rset_guarded_look(rset_dir *dir, const char *name, rset_guard guard,
+                              rset_file **file_out, bool *used_out, rset_err *err);
+
 /* Removes a file that a crashed run has left, unless a program has that guard of it: *used_out. One that asks for the guard meanwhile does
  * not get it before the file is gone. RSET_IO. Local. */
 rset_status rset_guarded_remove(rset_dir *dir, const char *name, rset_guard guard, bool *used_out,

@@ -2,17 +2,21 @@
  * guard. See shadow.h. */
 #include "shadow.h"
 
+#include <errno.h>
+
 rset_status
 rset_shadow_guard(const rset_local *local, const char *name, rset_file **guard_out, rset_err *err)
 {
     rset_file  *file = NULL;
+    bool        has_name = false;
     rset_status st = rset_file_open_update(local->dir, name, &file, err);
 
     if (st == RSET_OK && !rset_file_guard(file))
         st = rset_fail(err, RSET_BUSY, "%s: is being written by another process",
                        rset_file_path(file));
-    if (st == RSET_OK &&
-        !rset_file_has_name(local->dir, name, file)) /* while who removed it had the guard */
+    if (st == RSET_OK)
+        st = rset_file_has_name(local->dir, name, file, &has_name, err);
+    if (st == RSET_OK && !has_name) /* while who removed it had the guard */
         st = rset_fail(err, RSET_BUSY,
                        "%s: another process has removed it before it was written, as left by one "
                        "that died; create the file again",
@@ -25,11 +29,33 @@ rset_shadow_guard(const rset_local *local, const char *name, rset_file **guard_o
     return st;
 }
 
-/* Who had the guard before has removed the file, and a program has made a new one. */
+/* A file that could not be opened: one that this process may not open, or that is no regular file, is no program's that it shares it with.
+ */
 static bool
-is_another(rset_dir *dir, const char *name, rset_file *file)
+may_be_used(const rset_err *own)
 {
-    return !rset_file_has_name(dir, name, file) && rset_dir_has_file(dir, name);
+    return (own->status == RSET_IO && own->sys_errno != EACCES && own->sys_errno != EPERM) ||
+           own->status == RSET_NOMEM;
+}
+
+rset_status
+rset_guarded_look(rset_dir *dir, const char *name, rset_guard guard, rset_file **file_out,
+                  bool *used_out, rset_err *err)
+{
+    rset_err    own = RSET_ERR_NONE;
+    bool        has_name = true;
+    rset_status st = rset_file_open_update(dir, name, file_out, &own);
+
+    *used_out = false;
+    if (st != RSET_OK)
+        return may_be_used(&own) ? rset_fail_as(err, &own) : RSET_OK;
+    *used_out = !rset_file_guard_as(*file_out, guard, true);
+    if (!*used_out)
+        st = rset_file_has_name(dir, name, *file_out, &has_name, err);
+    if (st == RSET_OK &&
+        !has_name) /* who had it has removed that file, and a program may have made a new one */
+        st = rset_dir_find_file(dir, name, NULL, used_out, err);
+    return st;
 }
 
 rset_status
@@ -37,12 +63,9 @@ rset_guarded_remove(rset_dir *dir, const char *name, rset_guard guard, bool *use
                     rset_err *err)
 {
     rset_file  *file = NULL;
-    rset_err    ignored = RSET_ERR_NONE;
-    rset_status st = RSET_OK;
+    rset_status st = rset_guarded_look(dir, name, guard, &file, used_out, err);
 
-    *used_out = rset_file_open_update(dir, name, &file, &ignored) == RSET_OK &&
-                (!rset_file_guard_as(file, guard, true) || is_another(dir, name, file));
-    if (!*used_out)
+    if (st == RSET_OK && !*used_out)
         st = rset_dir_unlink(dir, name, err);
     rset_file_close(file, NULL);
     return st;

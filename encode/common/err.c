@@ -13,6 +13,7 @@ record(rset_err *err, rset_status status, int sys_errno, const char *fmt, va_lis
 
     err->status = status;
     err->sys_errno = sys_errno;
+    err->follows = 0;
     err->rank = -1;
     err->host[0] = '\0';
     n = vsnprintf(err->text, sizeof err->text, fmt, args);

@@ -25,14 +25,16 @@ typedef enum {
 } rset_status;
 
 enum { RSET_ERR_TEXT = 1024, RSET_HOST_NAME = 64 };
+enum { RSET_ERRNO_MAX = 4095 }; /* the kernel has none above */
 
 /* A plain struct without pointers, so that it can be sent to another rank as it is. */
 typedef struct rset_err {
-    rset_status status;               /* RSET_OK while empty */
-    int         sys_errno;            /* errno of the system call that failed, 0 if none did */
-    int         rank;                 /* rank that detected it, -1 until rset_agree has set it */
-    char        host[RSET_HOST_NAME]; /* its host, "" until then */
-    char        text[RSET_ERR_TEXT];  /* one sentence: file, what was found, what to do next */
+    rset_status status;    /* RSET_OK while empty */
+    int         sys_errno; /* errno of the system call that failed, 0 if none did */
+    int follows; /* not 0: it may follow from what another rank has failed with, which is told then */
+    int  rank;   /* rank that detected it, -1 until rset_agree has set it */
+    char host[RSET_HOST_NAME]; /* its host, "" until then */
+    char text[RSET_ERR_TEXT];  /* one sentence: file, what was found, what to do next */
 } rset_err;
 
 #define RSET_ERR_NONE ((rset_err){.rank = -1})

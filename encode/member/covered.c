@@ -16,7 +16,7 @@ may_have_changed(const rset_evidence *ev)
 
 rset_status
 rset_verify_covered(const rset_local *local, const rset_evidence *ev, bool content,
-                    rset_ranges *bad_out, bool *damaged_out, rset_err *err)
+                    rset_damage *out, rset_err *err)
 {
     const rset_info *info = ev->header.infos;
     const uint64_t   generation = info->desc.generation;
@@ -29,12 +29,11 @@ rset_verify_covered(const rset_local *local, const rset_evidence *ev, bool conte
         (shadow = rset_name_of(RSET_NAME_SHADOW, local->prefix, generation)) == NULL)
         return rset_fail(err, RSET_NOMEM, "%s: no memory to verify it", rset_local_name(local));
     at.shadow = shadow;
-    st = rset_verify_data(&at, info, content || changed, bad_out, damaged_out, err);
-    if (st == RSET_OK && *damaged_out && changed && info->nfiles == 1 &&
+    st = rset_verify_data(&at, info, content || changed, out, err);
+    if (st == RSET_OK && out->any && changed && info->nfiles == 1 &&
         rset_undo_leads_to(&ev->undo, generation, info->files[0].attrs.size)) {
         at.undo = &ev->undo;
-        rset_ranges_free(bad_out);
-        st = rset_verify_data(&at, info, true, bad_out, damaged_out, err);
+        st = rset_verify_data(&at, info, true, out, err);
     }
     free(shadow);
     return st;

@@ -37,15 +37,14 @@ rset_layered_close(rset_layered *l)
     *l = (rset_layered){0};
 }
 
-uint64_t
-rset_layered_size(const rset_layered *l)
+rset_status
+rset_layered_size(const rset_layered *l, uint64_t *out, rset_err *err)
 {
-    struct stat sb;
-    rset_err    ignored = RSET_ERR_NONE;
+    struct stat sb = {0};
+    rset_status st = l->base != NULL ? rset_file_stat(l->base, &sb, err) : RSET_OK;
 
-    if (l->base == NULL || rset_file_stat(l->base, &sb, &ignored) != RSET_OK)
-        return 0;
-    return (uint64_t)sb.st_size;
+    *out = st == RSET_OK ? (uint64_t)sb.st_size : 0;
+    return st;
 }
 
 rset_status

@@ -19,7 +19,8 @@ enum { RSET_DELTA_HEAD = 32 }; /* where its entries begin */
 rset_status rset_layered_open(rset_dir *dir, const char *name, const char *over_name,
                               const rset_overlay *over, rset_layered *out, rset_err *err);
 void        rset_layered_close(rset_layered *l);
-uint64_t    rset_layered_size(const rset_layered *l); /* 0 when it cannot be told */
+/* The length of the file below, in *out; 0: there is none. RSET_IO: it cannot be told. */
+rset_status rset_layered_size(const rset_layered *l, uint64_t *out, rset_err *err);
 
 /* rset_layered_read, and RSET_IO when there are not so many bytes; `name` is for the message. */
 rset_status rset_layered_exactly(const rset_layered *l, uint64_t off, void *buf, size_t len,

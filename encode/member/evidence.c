@@ -67,14 +67,17 @@ rset_evidence_newest(const rset_evidence *ev)
     return rset_generation_newer(ev->next, newest) ? ev->next : newest;
 }
 
-bool
-rset_evidence_is_current(const rset_local *local, const rset_evidence *ev)
+rset_status
+rset_evidence_is_current(const rset_local *local, const rset_evidence *ev, bool *is_out,
+                         rset_err *err)
 {
     rset_identity now = {0};
+    rset_status   st = RSET_OK;
 
     if (local->dir != NULL && local->nfiles > 0)
-        now = rset_dir_identity(local->dir, local->names[0]);
-    return rset_identity_same(&now, &ev->data) || (now.inode == 0 && ev->data.inode == 0);
+        st = rset_dir_identity(local->dir, local->names[0], &now, err);
+    *is_out = rset_identity_same(&now, &ev->data) || (now.inode == 0 && ev->data.inode == 0);
+    return st;
 }
 
 bool
@@ -106,10 +109,17 @@ rset_evidence_has_shadow(const rset_evidence *ev, uint64_t generation)
 }
 
 void
+rset_damage_free(rset_damage *damage)
+{
+    rset_ranges_free(&damage->bad);
+    *damage = (rset_damage){0};
+}
+
+void
 rset_verified_free(rset_verified *verified)
 {
-    rset_ranges_free(&verified->bad_data);
-    rset_ranges_free(&verified->bad_payload);
+    rset_damage_free(&verified->of_data);
+    rset_damage_free(&verified->of_payload);
     *verified = (rset_verified){0};
 }
 

@@ -82,6 +82,8 @@ rset_logical_open(const rset_local *local, const rset_info *info, rset_logical *
 
         if (i < local->nfiles && rset_local_dir(local, i) != NULL)
             st = open_content(local, i, &l.files[i], &sb, &own);
+        if (st == RSET_IO && l.unread == 0)
+            l.unread = own.sys_errno;
         if (info != NULL && (st == RSET_ABSENT || st == RSET_DAMAGED || st == RSET_IO))
             st = RSET_OK;
         if (st != RSET_OK)
@@ -189,6 +191,8 @@ read_part(const rset_logical *l, int i, uint64_t off, void *buf, size_t len, siz
     const rset_layered file = file_of(l, i);
     rset_status        st;
 
+    if (file.base == NULL && file.over == NULL && l->unread != 0)
+        return rset_fail_errno(err, RSET_IO, l->unread, "data file %d cannot be opened", i);
     if (file.base == NULL && file.over == NULL)
         return rset_fail(err, RSET_BUG, "data file %d is missing but was taken as a source", i);
     if (i > 0 || l->next == NULL)
@@ -279,10 +283,11 @@ typedef struct source {
     const rset_pace *pace; /* NULL: as fast as it can be read */
 } source;
 
-/* Computes the sums of want->size bytes of a source, up to the first byte that cannot be read. Holes are not read: zeros add
+/* Computes the sums of want->size bytes of a source, up to the first byte that cannot be read: *unread, if nothing could not before. Holes are not read: zeros add
  * nothing to a sum (crc64.c). */
 static rset_status
-read_sums(const source *s, const rset_sums *want, rset_sums *out, uint64_t *read_to, rset_err *err)
+read_sums(const source *s, const rset_sums *want, rset_sums *out, uint64_t *read_to, int *unread,
+          rset_err *err)
 {
     size_t   room = want->size < RSET_FILE_AT_ONCE ? (size_t)want->size : RSET_FILE_AT_ONCE;
     uint8_t *buf = malloc(rset_buffer_size(room));
@@ -295,7 +300,7 @@ read_sums(const source *s, const rset_sums *want, rset_sums *out, uint64_t *read
     for (uint64_t off = 0, end; off < want->size;) {
         size_t   len, got = 0;
         uint8_t *at;
-        rset_err ignored = RSET_ERR_NONE;
+        rset_err own = RSET_ERR_NONE;
 
         off = rset_layered_next_data(&s->file, s->at + off, &end) - s->at;
         if (off >= want->size)
@@ -304,8 +309,8 @@ read_sums(const source *s, const rset_sums *want, rset_sums *out, uint64_t *read
         len = end - off < room ? (size_t)(end - off) : room;
         at = rset_buffer_for_read(buf, s->at + off);
         if ((s->pace != NULL && !s->pace->go_on(s->pace->arg)) ||
-            rset_layered_read(&s->file, s->at + off, at, len, &got, &ignored) != RSET_OK ||
-            got == 0) {
+            rset_layered_read(&s->file, s->at + off, at, len, &got, &own) != RSET_OK || got == 0) {
+            *unread = *unread != 0 ? *unread : own.sys_errno;
             *read_to = off;
             break;
         }
@@ -317,13 +322,13 @@ read_sums(const source *s, const rset_sums *want, rset_sums *out, uint64_t *read
     return RSET_OK;
 }
 
-/* Adds the blocks of a source that differ from `want` to `bad`, at offsets from `base` on. */
+/* Adds the blocks of a source that differ from `want` to *out, at offsets from `base` on. */
 static rset_status
-compare(const source *s, const rset_sums *want, uint64_t base, rset_ranges *bad, rset_err *err)
+compare(const source *s, const rset_sums *want, uint64_t base, rset_damage *out, rset_err *err)
 {
     rset_sums   have = {0};
     uint64_t    read_to = 0;
-    rset_status st = read_sums(s, want, &have, &read_to, err);
+    rset_status st = read_sums(s, want, &have, &read_to, &out->unread, err);
     bool        room = true;
 
     for (size_t b = 0; st == RSET_OK && room && b < want->nblocks; b++) {
@@ -331,7 +336,7 @@ compare(const source *s, const rset_sums *want, uint64_t base, rset_ranges *bad,
         uint64_t to = want->size - from < want->block ? want->size : from + want->block;
 
         if (to > read_to || have.crc[b] != want->crc[b])
-            room = rset_ranges_add(bad, base + from, base + to);
+            room = rset_ranges_add(&out->bad, base + from, base + to);
     }
     rset_sums_free(&have);
     if (st == RSET_OK && !room)
@@ -342,36 +347,42 @@ compare(const source *s, const rset_sums *want, uint64_t base, rset_ranges *bad,
 /* Can file i have the recorded size? An old one has it by the journal's word, and where the journal does
  * not have its bytes reading tells. */
 static bool
-has_size(const rset_logical *l, int i, uint64_t size)
+has_size(const rset_logical *l, int i, uint64_t size, int *unread)
 {
-    rset_err    ignored = RSET_ERR_NONE;
+    rset_err    own = RSET_ERR_NONE;
     struct stat sb;
+    rset_status st;
 
     if (i == 0 && l->undo != NULL)
         return true;
-    return l->files[i] != NULL && rset_file_stat(l->files[i], &sb, &ignored) == RSET_OK &&
-           (uint64_t)sb.st_size == size;
+    if (l->files[i] == NULL)
+        return false;
+    st = rset_file_stat(l->files[i], &sb, &own);
+    if (st != RSET_OK && *unread == 0)
+        *unread = own.sys_errno;
+    return st == RSET_OK && (uint64_t)sb.st_size == size;
 }
 
 rset_status
-rset_verify_data(const rset_local *local, const rset_info *info, bool content, rset_ranges *bad_out,
-                 bool *damaged_out, rset_err *err)
+rset_verify_data(const rset_local *local, const rset_info *info, bool content, rset_damage *out,
+                 rset_err *err)
 {
     rset_logical l;
     rset_status  st = rset_logical_open(local, info, &l, err);
 
-    *damaged_out = false;
+    rset_damage_free(out);
     if (st != RSET_OK)
         return st;
+    out->unread = l.unread;
     for (int i = 0; st == RSET_OK && i < l.n; i++) {
         source s = {.name = local->prefix, .file = file_of(&l, i)};
-        bool   whole = has_size(&l, i, info->files[i].attrs.size);
+        bool   whole = has_size(&l, i, info->files[i].attrs.size, &out->unread);
 
-        if (!whole && !rset_ranges_add(bad_out, l.start[i], l.start[i + 1]))
+        if (!whole && !rset_ranges_add(&out->bad, l.start[i], l.start[i + 1]))
             st = rset_fail(err, RSET_NOMEM, "%s: no memory to verify it", local->prefix);
         else if (whole && content && info->files[i].has_sums)
-            st = compare(&s, &info->files[i].sums, l.start[i], bad_out, err);
-        *damaged_out = *damaged_out || !whole || bad_out->n > 0;
+            st = compare(&s, &info->files[i].sums, l.start[i], out, err);
+        out->any = out->any || !whole || out->bad.n > 0;
     }
     rset_logical_close(&l, NULL);
     return st;
@@ -383,16 +394,16 @@ begins_as_recorded(const rset_local *local, const rset_logical *l, const rset_fi
                    int i, bool *more_out)
 {
     source      s = {.name = local->prefix, .file = file_of(l, i)};
-    rset_ranges bad = {0};
+    rset_damage found = {0};
     rset_err    ignored = RSET_ERR_NONE;
     struct stat sb;
     bool        is = l->files[i] != NULL && file->has_sums &&
               rset_file_stat(l->files[i], &sb, &ignored) == RSET_OK &&
               (uint64_t)sb.st_size >= file->attrs.size &&
-              compare(&s, &file->sums, 0, &bad, &ignored) == RSET_OK && bad.n == 0;
+              compare(&s, &file->sums, 0, &found, &ignored) == RSET_OK && found.bad.n == 0;
 
     *more_out = is && (uint64_t)sb.st_size > file->attrs.size;
-    rset_ranges_free(&bad);
+    rset_damage_free(&found);
     return is;
 }
 
@@ -416,12 +427,11 @@ rset_is_only_longer(const rset_local *local, const rset_info *info)
 rset_status
 rset_is_as_recorded(const rset_local *local, const rset_info *info, bool *is_out, rset_err *err)
 {
-    rset_ranges bad = {0};
-    bool        damaged = true;
-    rset_status st = rset_verify_data(local, info, true, &bad, &damaged, err);
+    rset_damage found = {0};
+    rset_status st = rset_verify_data(local, info, true, &found, err);
 
-    rset_ranges_free(&bad);
-    *is_out = st == RSET_OK && !damaged;
+    *is_out = st == RSET_OK && !found.any;
+    rset_damage_free(&found);
     return st;
 }
 
@@ -439,42 +449,47 @@ payload_length(const rset_header *h)
 
 static rset_status
 verify_payload(const rset_local *local, const rset_evidence *ev, bool content,
-               const rset_pace *pace, rset_ranges *bad_out, rset_err *err)
+               const rset_pace *pace, rset_damage *out, rset_err *err)
 {
-    uint64_t     length = payload_length(&ev->header), size;
+    uint64_t     length = payload_length(&ev->header), size = 0;
     rset_layered file = {0};
-    rset_err     ignored = RSET_ERR_NONE;
-    rset_status  st = rset_layered_evidence(local->dir, ev, &file, &ignored);
-    bool         whole = st == RSET_OK;
+    rset_err     own = RSET_ERR_NONE;
+    rset_status  st = rset_layered_evidence(local->dir, ev, &file, &own);
+    bool         whole;
 
+    if (st == RSET_OK)
+        st = rset_layered_size(&file, &size, &own);
+    whole = st == RSET_OK;
+    rset_damage_free(out);
+    out->unread = st == RSET_IO ? own.sys_errno : 0;
     if (st == RSET_NOMEM) /* that says nothing of the file */
         return rset_fail(err, st, "%s: no memory to verify it", ev->name);
-    size = whole ? rset_layered_size(&file) : 0;
     whole = whole && size >= ev->payload_at && size - ev->payload_at >= length;
     st = RSET_OK;
     if (whole && ev->header.has_payload_sums && ev->header.payload.size != length)
         whole = false;
-    if (!whole && !rset_ranges_add(bad_out, 0, length))
+    if (!whole && !rset_ranges_add(&out->bad, 0, length))
         st = rset_fail(err, RSET_NOMEM, "%s: no memory to verify it", ev->name);
     else if (whole && content && ev->header.has_payload_sums) {
         source s = {.name = ev->name, .file = file, .at = ev->payload_at, .pace = pace};
 
-        st = compare(&s, &ev->header.payload, 0, bad_out, err);
+        st = compare(&s, &ev->header.payload, 0, out, err);
     }
+    out->any = out->bad.n > 0;
     rset_layered_close(&file);
     return st;
 }
 
 rset_status
 rset_verify_payload(const rset_local *local, const rset_evidence *ev, bool content,
-                    rset_ranges *bad_out, rset_err *err)
+                    rset_damage *out, rset_err *err)
 {
-    return verify_payload(local, ev, content, NULL, bad_out, err);
+    return verify_payload(local, ev, content, NULL, out, err);
 }
 
 rset_status
 rset_verify_payload_slowly(const rset_local *local, const rset_evidence *ev, const rset_pace *pace,
-                           rset_ranges *bad_out, rset_err *err)
+                           rset_damage *out, rset_err *err)
 {
-    return verify_payload(local, ev, true, pace, bad_out, err);
+    return verify_payload(local, ev, true, pace, out, err);
 }

@@ -89,6 +89,8 @@ typedef struct rset_evidence {
     char         *next_together; /* with which other files, as its header has it; NULL: none */
     rset_siblings next_siblings; /* and how far these are */
     bool          has_desc;      /* valid descriptor file */
+    int           unread; /* errno of the first redundancy or descriptor file that is there and could not be read, so that it
+                                    counts as not there; 0: none */
     rset_desc     desc;
     bool          under_way; /* a process that lives is committing them: what is prepared, or not
                                     finished, is its own (rset_survey) */
@@ -114,7 +116,7 @@ typedef struct rset_evidence {
         foreign; /* what lies beside and does not count, since it may be another user's work */
 } rset_evidence;
 
-/* Reads the directory for redundancy files of `prefix`; a file that is not valid is as good as not
+/* Reads the directory for redundancy files of `prefix`, and looks at the data file, "": at none; a file that is not valid is as good as not
  * there. RSET_USAGE: one was written by a newer release. Of several ranks' or generations' files the newest counts (rset_generation_newer).
  *
  * What is prepared, or not finished, was left by a process that died, or is under way: the one that commits holds
@@ -162,9 +164,10 @@ rset_generation_commits(uint64_t generation)
     return generation >> RSET_GENERATION_RANDOM_BITS;
 }
 
-/* True if the data file's name still leads to the file that was there when `ev` was surveyed, or to none as then: nobody has
- * replaced it since. Local. */
-bool rset_evidence_is_current(const rset_local *local, const rset_evidence *ev);
+/* Does the data file's name still lead to the file that was there when `ev` was surveyed, or to none as then? Nobody has replaced it
+ * since. RSET_IO: it cannot be looked at. Local. */
+rset_status rset_evidence_is_current(const rset_local *local, const rset_evidence *ev, bool *is_out,
+                                     rset_err *err);
 
 /* True if the disk says something else by now than when `ev` was surveyed, or a commit is under way: another process is about its own
  * affairs with these files, and what was found amiss may be that. False where it cannot be told. Local. */
@@ -222,9 +225,10 @@ rset_status rset_set_void(rset_dir *dir, rset_evidence *ev, bool is_void, rset_e
 
 typedef struct rset_logical {
     int              n;
-    rset_file      **files; /* NULL: not there */
-    uint64_t        *start; /* n + 1 values: where each file begins; start[n] is the length L */
-    const rset_undo *undo;  /* over the first file; NULL: files are read as they are */
+    rset_file      **files;  /* NULL: not there */
+    int              unread; /* errno of the first that is there and could not be opened; 0: none */
+    uint64_t        *start;  /* n + 1 values: where each file begins; start[n] is the length L */
+    const rset_undo *undo;   /* over the first file; NULL: files are read as they are */
     struct rset_journal
               *next; /* below that, in the place of the first file; NULL: that is read itself */
     rset_file *journal;
@@ -264,13 +268,20 @@ typedef enum rset_content {
     RSET_CONTENT_ALL   /* that of the redundancy files as well */
 } rset_content;
 
-/* Compares the data files with what `info` records and adds what differs to bad_out (logical
- * offsets): a file that is missing or has another size is bad from end to end, otherwise each block
- * whose checksum differs (`content`; a file without recorded sums is taken as it is). An unreadable
- * block is bad. *damaged_out: something has to be written again; true with no bad byte when all that
- * is missing is an empty file. Reads each byte at most once. */
+/* What was found not to be as recorded. Zeroed: nothing. */
+typedef struct rset_damage {
+    rset_ranges bad; /* logical offsets; of a redundancy file those of its payload */
+    bool
+        any; /* something has to be written again; with no bad byte where all that is missing is an empty file */
+    int unread; /* errno of the first look or read that failed: nobody knows what is there. 0: all could be read */
+} rset_damage;
+void rset_damage_free(rset_damage *damage);
+
+/* Compares the data files with what `info` records, and finds what differs: a file that is missing or has another size is bad from
+ * end to end, otherwise each block whose checksum differs (`content`; a file without recorded sums is taken as it is). An
+ * unreadable block is bad. *out: as it was initialised before, is replaced. Reads each byte at most once. */
 rset_status rset_verify_data(const rset_local *local, const rset_info *info, bool content,
-                             rset_ranges *bad_out, bool *damaged_out, rset_err *err);
+                             rset_damage *out, rset_err *err);
 
 /* Is all of it there, with the recorded checksums? False with an error. */
 rset_status rset_is_as_recorded(const rset_local *local, const rset_info *info, bool *is_out,
@@ -302,19 +313,18 @@ bool rset_is_altered(const rset_local *local, const rset_evidence *ev, const rse
 /* The same as rset_verify_data for the content that the redundancy file of `ev` covers, wherever this member has it: in its
  * shadow file, under its name, or of a file that was changed since, by what its undo journal leads back to. */
 rset_status rset_verify_covered(const rset_local *local, const rset_evidence *ev, bool content,
-                                rset_ranges *bad_out, bool *damaged_out, rset_err *err);
+                                rset_damage *out, rset_err *err);
 
 /* The same as rset_verify_data for the payload of the redundancy file that `ev` has a header of. Without recorded sums only
  * its length is checked. */
 rset_status rset_verify_payload(const rset_local *local, const rset_evidence *ev, bool content,
-                                rset_ranges *bad_out, rset_err *err);
+                                rset_damage *out, rset_err *err);
 
 /* A rank that has compared its files with their own header keeps what it found here, so that nobody reads them twice. Zeroed: nothing was
  * compared. */
 typedef struct rset_verified {
     bool        data, payload; /* its content was */
-    bool        damaged;       /* the data, as above */
-    rset_ranges bad_data, bad_payload;
+    rset_damage of_data, of_payload;
 } rset_verified;
 void rset_verified_free(rset_verified *verified);
 
@@ -325,7 +335,7 @@ typedef struct rset_pace {
     void *arg;
 } rset_pace;
 rset_status rset_verify_payload_slowly(const rset_local *local, const rset_evidence *ev,
-                                       const rset_pace *pace, rset_ranges *bad_out, rset_err *err);
+                                       const rset_pace *pace, rset_damage *out, rset_err *err);
 
 /* Has whoever opens the file next verify its redundancy: the one that `ev` has a header of is damaged. A mark on that file,
  * which goes when the file is replaced. Best effort, as rset_file_set_mark. */

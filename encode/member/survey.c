@@ -10,15 +10,16 @@ static rset_status
 take_descriptor(rset_survey_run *s, const char *name, const rset_name *parsed, rset_evidence *ev,
                 rset_err *err)
 {
-    rset_err    ignored = RSET_ERR_NONE;
+    rset_err    own = RSET_ERR_NONE;
     uint8_t    *buf = NULL;
     rset_descs  descs = {0};
     size_t      len = 0;
-    rset_status st = rset_file_slurp(s->dir, name, RSET_TREE_MAX_BYTES, &buf, &len, &ignored);
+    rset_status st = rset_file_slurp(s->dir, name, RSET_TREE_MAX_BYTES, &buf, &len, &own);
 
     s->vanished = s->vanished || st == RSET_ABSENT;
+    rset_survey_note_unread(ev, &own);
     if (st == RSET_OK)
-        st = rset_format_unpack_descs(buf, len, name, parsed->rank, &descs, &ignored);
+        st = rset_format_unpack_descs(buf, len, name, parsed->rank, &descs, &own);
     if (st == RSET_OK && descs.at[0].rank == parsed->rank &&
         (!ev->has_desc || rset_generation_newer(descs.at[0].generation, ev->desc.generation))) {
         ev->has_desc = true;
@@ -29,21 +30,24 @@ take_descriptor(rset_survey_run *s, const char *name, const rset_name *parsed, r
     return st == RSET_NOMEM ? rset_fail(err, st, "%s: no memory", name) : RSET_OK;
 }
 
-/* What lies under the data file's own name. */
-static void
-take_data(rset_dir *dir, const char *data_name, rset_evidence *ev)
+/* What lies under the data file's own name, if there is one. */
+static rset_status
+take_data(rset_dir *dir, const char *data_name, rset_evidence *ev, rset_err *err)
 {
-    rset_err   ignored = RSET_ERR_NONE;
-    rset_file *file = NULL;
+    rset_file  *file = NULL;
+    rset_status st;
 
-    if (rset_file_open(dir, data_name, &file, &ignored) == RSET_OK) {
-        ev->data = rset_file_identity(file);
+    if (data_name[0] == '\0')
+        return RSET_OK;
+    if (rset_file_open(dir, data_name, &file, NULL) == RSET_OK) {
+        st = rset_file_identity(file, &ev->data, err);
         ev->mark = rset_file_get_mark(file);
         ev->placeholder = rset_placeholder_is(file);
+    } else { /* if it cannot be read, it is there all the same */
+        st = rset_dir_identity(dir, data_name, &ev->data, err);
     }
-    if (ev->data.inode == 0) /* it cannot be read, but is there all the same */
-        ev->data = rset_dir_identity(dir, data_name);
     rset_file_close(file, NULL);
+    return st;
 }
 
 /* Notes whether the file that has the name was put aside as well: ranks that created their files anew elsewhere were about to take the name
@@ -53,6 +57,7 @@ find_replaced(const rset_survey_run *s, rset_evidence *ev, rset_err *err)
 {
     const uint64_t generation = rset_evidence_generation(ev);
     rset_identity  aside;
+    rset_status    st;
     char          *name;
     size_t         i = 0;
 
@@ -63,10 +68,10 @@ find_replaced(const rset_survey_run *s, rset_evidence *ev, rset_err *err)
     name = rset_name_of(RSET_NAME_LOST, s->prefix, generation);
     if (name == NULL)
         return rset_fail(err, RSET_NOMEM, "no memory for a name");
-    aside = rset_dir_identity(s->dir, name);
+    st = rset_dir_identity(s->dir, name, &aside, err);
     free(name);
     ev->replaced = rset_identity_same(&aside, &ev->data);
-    return RSET_OK;
+    return st;
 }
 
 static rset_status
@@ -254,7 +259,8 @@ survey_all(rset_survey_run *s, const char *data_name, rset_evidence *out, rset_e
     }
     ev.foreign = names.foreign;
     rset_names_free(&names);
-    take_data(s->dir, data_name, &ev);
+    if (st == RSET_OK)
+        st = take_data(s->dir, data_name, &ev, err);
     if (st == RSET_OK)
         st = find_replaced(s, &ev, err);
     ev.any = ev.any || ev.mark != 0 || (ev.undo.there && ev.undo.head.generation != 0);

@@ -18,6 +18,9 @@ typedef struct rset_survey_run {
     size_t njournals;
 } rset_survey_run;
 
+/* Notes that something which protects the file is there, and could not be read. */
+void rset_survey_note_unread(rset_evidence *ev, const rset_err *own);
+
 /* Reads the redundancy file, or the update of one, that has this name: `kind` and `parsed` say what for. Puts it into *ev if it counts
  * more than what is there, or if it is prepared only and newer, as the next one; s->vanished: it was gone. What cannot be read
  * counts as not there. Local. RSET_USAGE: a newer release has written it; RSET_IO: an update that was decided on cannot be read;

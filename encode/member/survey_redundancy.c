@@ -7,32 +7,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads and checks the header of `file`. Any failure but lack of memory, and RSET_USAGE, means: not there. */
+/* Reads and checks the header of `file`. Any failure but lack of memory, and RSET_USAGE, means: not there; *err has what is to be told. */
 static rset_status
 read_header(const rset_layered *file, uint64_t size, const char *name, const rset_name *parsed,
             rset_header *header_out, size_t *total_out, rset_err *err)
 {
-    rset_err    ignored = RSET_ERR_NONE;
+    rset_err    own = RSET_ERR_NONE;
     uint8_t     head[RSET_TREE_HEAD], *buf = NULL;
     size_t      got = 0, total = 0;
-    rset_status st = rset_layered_read(file, 0, head, sizeof head, &got, &ignored);
+    rset_status st = rset_layered_read(file, 0, head, sizeof head, &got, &own);
 
     if (st == RSET_OK && got < sizeof head)
         st = RSET_DAMAGED;
     if (st == RSET_OK)
-        st = rset_tree_total(head, size, name, &total, &ignored);
+        st = rset_tree_total(head, size, name, &total, &own);
     if (st == RSET_OK && (buf = malloc(total)) == NULL)
         st = rset_fail(err, RSET_NOMEM, "%s: no memory for its header", name);
     if (st == RSET_OK)
-        st = rset_layered_read(file, 0, buf, total, &got, &ignored);
+        st = rset_layered_read(file, 0, buf, total, &got, &own);
     if (st == RSET_OK)
         st = got == total
-                 ? rset_format_unpack_header(buf, total, name, parsed->member, header_out, &ignored)
+                 ? rset_format_unpack_header(buf, total, name, parsed->member, header_out, &own)
                  : RSET_DAMAGED;
     if (st == RSET_NOMEM)
         (void)rset_fail(err, RSET_NOMEM, "%s: no memory for its header", name);
-    if (st == RSET_USAGE)
-        (void)rset_fail_as(err, &ignored);
+    if (st == RSET_USAGE || st == RSET_IO)
+        (void)rset_fail_as(err, &own);
     if (st == RSET_OK)
         *total_out = total;
     free(buf);
@@ -81,17 +81,19 @@ static rset_status
 read_find(rset_dir *dir, const rset_name *parsed, find *f, rset_err *err)
 {
     rset_layered file = {0};
-    rset_err     ignored = RSET_ERR_NONE;
-    uint64_t     size;
+    rset_err     own = RSET_ERR_NONE;
+    uint64_t     size = f->over.size;
     rset_status  st = rset_layered_open(dir, f->base != NULL ? f->base : f->name, f->name,
-                                       f->base != NULL ? &f->over : NULL, &file, &ignored);
+                                       f->base != NULL ? &f->over : NULL, &file, &own);
 
     if (st == RSET_NOMEM)
         return rset_fail(err, st, "%s: no memory to read it", f->name);
     if (st != RSET_OK)
-        return st;
-    size = f->base != NULL ? f->over.size : rset_layered_size(&file);
-    st = read_header(&file, size, f->name, parsed, &f->header, &f->total, err);
+        return rset_fail_as(err, &own);
+    if (f->base == NULL)
+        st = rset_layered_size(&file, &size, err);
+    if (st == RSET_OK)
+        st = read_header(&file, size, f->name, parsed, &f->header, &f->total, err);
     f->mark = file.base != NULL ? rset_file_get_mark(file.base) : 0;
     rset_layered_close(&file);
     if (st == RSET_OK && !names_itself(&f->header, parsed))
@@ -182,6 +184,13 @@ has_vanished(const rset_survey_run *s, const find *f, rset_status st)
                                  rset_dir_lacks_file(s->dir, f->base));
 }
 
+void
+rset_survey_note_unread(rset_evidence *ev, const rset_err *own)
+{
+    if (own->status == RSET_IO && ev->unread == 0)
+        ev->unread = own->sys_errno;
+}
+
 rset_status
 rset_survey_redundancy(rset_survey_run *s, const char *name, rset_name_kind kind,
                        const rset_name *parsed, rset_evidence *ev, rset_err *err)
@@ -211,5 +220,6 @@ rset_survey_redundancy(rset_survey_run *s, const char *name, rset_name_kind kind
     else if (st == RSET_OK && counts_more(&f, ev))
         st = take_as_current(&f, kind == RSET_NAME_VOID, ev, &own);
     find_free(&f);
+    rset_survey_note_unread(ev, &own);
     return taken(st, kind, name, &own, err);
 }

@@ -41,7 +41,7 @@ rset_claim(rset_dir *dir, const char *prefix, const char *path, rset_claim_kind 
     enum { TRIES = 100 }; /* it may be replaced between the open and the lock */
     const struct kind *k = &kinds[kind];
     char              *name = rset_join_names(prefix, RSET_NAME_NAMES);
-    bool               free_to = true;
+    bool               free_to = true, has_name = false;
     rset_status        st = name != NULL ? RSET_OK : RSET_NOMEM;
 
     *claim_out = NULL;
@@ -52,14 +52,18 @@ rset_claim(rset_dir *dir, const char *prefix, const char *path, rset_claim_kind 
         if (file == NULL)
             break;
         free_to = rset_file_guard_as(file, k->which, k->exclusive);
-        if (free_to && rset_file_has_name(dir, name, file))
+        if (free_to)
+            st = rset_file_has_name(dir, name, file, &has_name, err);
+        if (st == RSET_OK && free_to && has_name)
             *claim_out = file;
         else
             (void)rset_file_close(file, NULL);
     }
     free(name);
-    if (st != RSET_OK)
+    if (st == RSET_NOMEM)
         return rset_fail(err, st, "%s: no memory to open its names file", path);
+    if (st != RSET_OK)
+        return st;
     return free_to ? RSET_OK : rset_fail(err, RSET_BUSY, "%s: %s", path, k->in_the_way);
 }
 

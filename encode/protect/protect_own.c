@@ -67,12 +67,15 @@ rset_protect_see_again(protect *p)
     for (int i = 0; st == RSET_OK && i < p->data.n; i++) {
         const char *name = i == 0 && p->local.shadow != NULL ? p->local.shadow : p->local.names[i];
         struct stat now;
+        bool        has_name = false;
 
         st = rset_file_stat(p->data.files[i], &now, p->err);
         if (st == RSET_OK)
             st = compare(p, i, &p->seen[i], &now);
-        if (st == RSET_OK &&
-            !rset_file_has_name(rset_local_dir(&p->local, i), name, p->data.files[i]))
+        if (st == RSET_OK)
+            st = rset_file_has_name(rset_local_dir(&p->local, i), name, p->data.files[i], &has_name,
+                                    p->err);
+        if (st == RSET_OK && !has_name)
             st = of_another(p, p->local.paths[i], "renamed, removed or replaced");
     }
     return st;
@@ -82,9 +85,11 @@ rset_status
 rset_protect_is_ours(protect *p, const char *name)
 {
     struct stat now;
+    bool        there = false;
+    rset_status st = rset_dir_find_file(p->local.dir, name, &now, &there, p->err);
 
-    if (rset_dir_stat(p->local.dir, name, &now, NULL) == RSET_OK && is_same_file(&now, &p->made))
-        return RSET_OK;
+    if (st != RSET_OK || (there && is_same_file(&now, &p->made)))
+        return st;
     return rset_fail(
         p->err, RSET_BUSY,
         "%s/%s: another process has replaced or removed it before it got its name; two "

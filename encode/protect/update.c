@@ -81,6 +81,7 @@ can(update *u)
     const protect   *p = u->p;
     const rset_sums *sums;
     rset_err         ignored = RSET_ERR_NONE;
+    uint64_t         size = 0;
 
     if (!fits_what_was(p) || rset_protect_changes(p, &u->mine, &ignored) != RSET_OK ||
         !u->mine.known)
@@ -90,7 +91,8 @@ can(update *u)
         return false;
     return rset_layered_evidence(p->local.dir, u->was, &u->below, &ignored) == RSET_OK &&
            rset_file_is_ours(u->below.base) &&
-           rset_layered_size(&u->below) == u->was->payload_at + u->was->header.payload.size;
+           rset_layered_size(&u->below, &size, &ignored) == RSET_OK &&
+           size == u->was->payload_at + u->was->header.payload.size;
 }
 
 /* ---- with all members ---- */

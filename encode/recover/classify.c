@@ -222,21 +222,23 @@ rset_classify_verify(const rset_local *local, const rset_evidence *ev, rset_cont
     rset_verified v = {.data = content != RSET_CONTENT_NONE,
                        .payload = content == RSET_CONTENT_ALL};
     rset_altered  altered = {0};
-    rset_status   st =
-        rset_verify_data(local, &ev->header.infos[0], v.data, &v.bad_data, &v.damaged, err);
+    bool          current = false;
+    rset_status   st = rset_verify_data(local, &ev->header.infos[0], v.data, &v.of_data, err);
 
     if (st == RSET_OK)
-        st = rset_verify_payload(local, ev, v.payload, &v.bad_payload, err);
-    if (st == RSET_OK && !rset_evidence_is_current(local, ev))
+        st = rset_verify_payload(local, ev, v.payload, &v.of_payload, err);
+    if (st == RSET_OK)
+        st = rset_evidence_is_current(local, ev, &current, err);
+    if (st == RSET_OK && !current)
         st = rset_fail(err, RSET_BUSY,
                        "%s: another process replaced it while it was verified; open it again",
                        rset_local_name(local));
-    if (st == RSET_OK && v.damaged) {
+    if (st == RSET_OK && v.of_data.any) {
         (void)rset_is_altered(local, ev, &ev->header.infos[0], &altered);
         rset_classify_altered(&altered, report);
-    } else if (v.damaged)
+    } else if (v.of_data.any)
         report->facts |= RSET_FACT_DAMAGED;
-    if (v.bad_payload.n > 0 || !rset_evidence_described(ev))
+    if (v.of_payload.any || !rset_evidence_described(ev))
         report->facts |= RSET_FACT_BARE;
     rset_verified_free(found_out);
     if (st == RSET_OK)

@@ -27,18 +27,18 @@ rset_find_damaged_redundancy(const rset_local *local, uint64_t generation, const
 {
     rset_evidence ev = {0};
     rset_err      ignored = RSET_ERR_NONE;
-    rset_ranges   bad = {0};
+    rset_damage   is = {0};
     bool          damaged = false;
 
     if (rset_survey_local(local, &ev, &ignored) == RSET_OK && is_of(&ev, generation))
-        damaged = rset_verify_payload_slowly(local, &ev, pace, &bad, &ignored) == RSET_OK &&
-                  bad.n > 0 && pace->go_on(pace->arg) && is_so_still(local, generation);
+        damaged = rset_verify_payload_slowly(local, &ev, pace, &is, &ignored) == RSET_OK &&
+                  is.any && pace->go_on(pace->arg) && is_so_still(local, generation);
     if (damaged) {
         if (found != NULL)
             found(pace->arg);
         rset_distrust(local, &ev);
     }
-    rset_ranges_free(&bad);
+    rset_damage_free(&is);
     rset_evidence_free(&ev);
     return damaged;
 }

@@ -230,6 +230,7 @@ hold(rset_recovery *r)
 {
     const rset_local *local = r->args->local;
     rset_err          own = RSET_ERR_NONE;
+    bool              current = false;
     rset_status       st;
 
     if (!r->has_set || !rset_repair_writes(&r->rep))
@@ -238,8 +239,9 @@ hold(rset_recovery *r)
                               &r->rep.held, &own);
     if (st == RSET_BUSY || st == RSET_NOMEM)
         return rset_fail(r->err, st, "%s", own.text);
-    if (rset_evidence_is_current(local, r->args->evidence))
-        return RSET_OK;
+    st = rset_evidence_is_current(local, r->args->evidence, &current, r->err);
+    if (st != RSET_OK || current)
+        return st;
     return rset_fail(r->err, RSET_BUSY, "%s: another process has replaced it; open it again",
                      rset_local_name(local));
 }

@@ -157,8 +157,8 @@ verify(transit *t, size_t len)
     if (st != RSET_OK)
         return st;
     local.shadow = c->shadow;
-    c->is = rset_dir_identity(c->local->dir, c->shadow);
-    if (info.nfiles == 1 && info.files[0].has_sums && info.desc.ranks == 1 &&
+    st = rset_dir_identity(c->local->dir, c->shadow, &c->is, &t->own);
+    if (st == RSET_OK && info.nfiles == 1 && info.files[0].has_sums && info.desc.ranks == 1 &&
         info.desc.generation == c->generation)
         st = rset_is_as_recorded(&local, &info, &same, &t->own);
     rset_stamp_again(&info.stamp, &c->stamp);

@@ -57,7 +57,7 @@ start_data(rset_repair *rep, rset_err *err)
              ? rset_over_begin(rep, err)
              : rset_logical_create(rep->local, info, &RSET_ACCESS_ALL, &rep->new_data, err);
     for (int i = 0; st == RSET_OK && i < info->nfiles; i++)
-        rep->new_data_ids[i] = rset_file_identity(rep->new_data.files[i]);
+        st = rset_file_identity(rep->new_data.files[i], &rep->new_data_ids[i], err);
     return st;
 }
 
@@ -84,7 +84,7 @@ start_redundancy(rset_repair *rep, rset_err *err)
         st =
             rset_file_create(rep->local->dir, rep->temp_name, &rep->access, &rep->new_payload, err);
     if (st == RSET_OK)
-        rep->new_payload_id = rset_file_identity(rep->new_payload);
+        st = rset_file_identity(rep->new_payload, &rep->new_payload_id, err);
     return st;
 }
 
@@ -249,11 +249,15 @@ finish_data(rset_repair *rep, rset_err *err)
         rset_sums_finish(&rep->new_sums[i]);
         if (!rep->over && f->has_sums &&
             (rset_sums_differ(&rep->new_sums[i], &f->sums, 0) < f->sums.nblocks ||
-             rep->new_sums[i].whole != f->sums.whole))
-            return rset_fail(err, RSET_LOST,
-                             "%s: the rebuilt content does not have the recorded checksum, so it "
-                             "was thrown away (P2); report this with the redundancy files",
-                             f->path);
+             rep->new_sums[i].whole != f->sums.whole)) {
+            st = rset_fail(err, RSET_LOST,
+                           "%s: the rebuilt content does not have the recorded checksum, so it "
+                           "was thrown away (P2); report this with the redundancy files",
+                           f->path);
+            err->follows =
+                1; /* a member that cannot read its piece sends zeros, and says so when all agree */
+            return st;
+        }
         if (i == 0 && info->desc.generation != 0)
             rset_file_set_mark(rep->new_data.files[i], rep->generation);
         st = rset_file_set_attrs(rep->new_data.files[i], &attrs, err);

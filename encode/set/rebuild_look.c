@@ -268,6 +268,21 @@ rset_repair_look(rset_repair *rep, rset_err *err)
     return st;
 }
 
+enum { UNREAD_TEXT = 96 };
+
+/* Where a read failed nobody knows what is there: the same may be had when the storage answers again. */
+static const char *
+say_unread(const rset_health *h, char text[UNREAD_TEXT])
+{
+    char why[64];
+
+    text[0] = '\0';
+    if (h->unread != 0)
+        snprintf(text, UNREAD_TEXT, ", which cannot be read: %s",
+                 strerror_r(h->unread, why, sizeof why));
+    return text;
+}
+
 /* One of the members that miss something: "rank 7 on node3 (data and redundancy)". One process that has all of them knows
  * their numbers in the set only. */
 static void
@@ -275,18 +290,19 @@ say_loss(const rset_repair *rep, int m, char *buf, size_t size)
 {
     const bool parallel = rep->set->parent != NULL;
     const bool data = rep->health[m].data.n > 0, payload = rep->health[m].payload.n > 0;
+    char       unread[UNREAD_TEXT];
 
-    snprintf(buf, size, "%s %d%s%s (%s%s%s)", parallel ? "rank" : "member",
+    snprintf(buf, size, "%s %d%s%s (%s%s%s%s)", parallel ? "rank" : "member",
              parallel ? rset_comm_world(rep->set, m) : m, rep->was[m][0] != '\0' ? " on " : "",
              rep->was[m], data ? "data" : "", data && payload ? " and " : "",
-             payload ? "redundancy" : "");
+             payload ? "redundancy" : "", say_unread(&rep->health[m], unread));
 }
 
 /* All of them that have room, for the message. */
 static void
 list_losses(const rset_repair *rep, char *buf, size_t size)
 {
-    char   one[64 + RSET_HOST_NAME];
+    char   one[64 + RSET_HOST_NAME + UNREAD_TEXT];
     size_t used = 0;
 
     buf[0] = '\0';
@@ -307,7 +323,7 @@ say_own_loss(rset_repair *rep)
     const rset_ranges *bad = &rep->health[0].data;
     const rset_desc   *own = &rep->header.infos[0].desc;
     const bool         left_over = rep->has_infos && rset_desc_is_left_over(own);
-    char               more[48] = "", whose[64] = "";
+    char               more[48] = "", whose[64] = "", unread[UNREAD_TEXT];
 
     if (left_over)
         snprintf(whose, sizeof whose, " of the file of rank %d", own->rank);
@@ -315,10 +331,11 @@ say_own_loss(rset_repair *rep)
         snprintf(more, sizeof more, ", and more in %zu places", bad->n - 1);
     (void)rset_fail(
         &rep->why, RSET_LOST,
-        "missing or damaged are bytes %llu to %llu of the content%s%s; %s keeps nothing to "
+        "missing or damaged are bytes %llu to %llu of the content%s%s%s; %s keeps nothing to "
         "repair them with%s",
         (unsigned long long)bad->at[0].from, (unsigned long long)bad->at[0].to - 1, whose, more,
-        rep->shape.scheme->name, left_over ? RSET_WAS_LEFT_OVER : "");
+        say_unread(&rep->health[0], unread), rep->shape.scheme->name,
+        left_over ? RSET_WAS_LEFT_OVER : "");
 }
 
 rset_status

@@ -25,7 +25,7 @@ is_contradicted(const rset_repair *rep)
 
 /* The old content of a file that was changed is what its undo journal leads back to; unless it is as recorded itself. */
 static rset_status
-look_back(rset_repair *rep, rset_health *h, bool *damaged, rset_err *err)
+look_back(rset_repair *rep, rset_damage *found, rset_err *err)
 {
     const rset_info *info = rep->header.infos;
 
@@ -33,9 +33,8 @@ look_back(rset_repair *rep, rset_health *h, bool *damaged, rset_err *err)
         !rset_undo_leads_to(&rep->evidence->undo, rep->generation, info->files[0].attrs.size))
         return RSET_OK;
     rep->source.undo = &rep->evidence->undo;
-    rset_ranges_free(&h->data);
     rep->undo = true;
-    return rset_verify_data(&rep->source, info, true, &h->data, damaged, err);
+    return rset_verify_data(&rep->source, info, true, found, err);
 }
 
 /* Was it changed by another program, and not by the disk? Of another generation, or changed through this driver, it is neither. */
@@ -50,13 +49,14 @@ look_who_wrote_it(rset_repair *rep)
         (void)rset_is_altered(rep->local, rep->evidence, &rep->header.infos[0], &rep->altered);
 }
 
-/* Ranges that were found bad before take the place of those of which nothing is known. */
+/* What was found before, or just now, is the member's health. */
 static void
-take_ranges(rset_ranges *from, rset_ranges *to)
+take_damage(rset_damage *from, rset_ranges *bad, rset_health *h)
 {
-    rset_ranges_free(to);
-    *to = *from;
-    *from = (rset_ranges){0};
+    rset_ranges_free(bad);
+    *bad = from->bad;
+    h->unread = h->unread != 0 ? h->unread : from->unread;
+    *from = (rset_damage){0};
 }
 
 /* Is its content known, as compared with its own record of the generation? */
@@ -69,13 +69,12 @@ knows_data(const rset_repair *rep)
 
 /* Own data against the record. */
 static rset_status
-compare_data(rset_repair *rep, bool content, rset_health *h, bool *damaged_out, rset_err *err)
+compare_data(rset_repair *rep, bool content, rset_damage *out, rset_err *err)
 {
     if (!knows_data(rep))
-        return rset_verify_data(rep->local, &rep->header.infos[0], content, &h->data, damaged_out,
-                                err);
-    take_ranges(&rep->verified->bad_data, &h->data);
-    *damaged_out = rep->verified->damaged;
+        return rset_verify_data(rep->local, &rep->header.infos[0], content, out, err);
+    *out = rep->verified->of_data;
+    rep->verified->of_data = (rset_damage){0};
     rep->verified->data = false;
     return RSET_OK;
 }
@@ -85,14 +84,14 @@ verify_data(rset_repair *rep, rset_health *h, rset_err *err)
 {
     const bool  recorded = rset_evidence_generation(rep->evidence) == rep->generation;
     const bool  content = rep->changed || !recorded || rep->content != RSET_CONTENT_NONE;
-    bool        damaged = false;
-    rset_status st =
-        compare_data(rep, content && (!rep->optimistic || rep->changed), h, &damaged, err);
+    rset_damage found = {0};
+    rset_status st = compare_data(rep, content && (!rep->optimistic || rep->changed), &found, err);
 
-    if (st == RSET_OK && damaged && rep->changed)
-        st = look_back(rep, h, &damaged, err);
-    rep->data_out = rep->damaged = damaged;
-    rep->undo = rep->undo && !damaged;
+    if (st == RSET_OK && found.any && rep->changed)
+        st = look_back(rep, &found, err);
+    rep->data_out = rep->damaged = found.any;
+    rep->undo = rep->undo && !found.any;
+    take_damage(&found, &h->data, h);
     if (st == RSET_OK)
         look_who_wrote_it(rep);
     return st;
@@ -101,11 +100,18 @@ verify_data(rset_repair *rep, rset_health *h, rset_err *err)
 static rset_status
 verify_payload(rset_repair *rep, rset_health *h, rset_err *err)
 {
-    if (rep->verified == NULL || !rep->verified->payload)
-        return rset_verify_payload(rep->local, rep->evidence, !rep->optimistic, &h->payload, err);
-    take_ranges(&rep->verified->bad_payload, &h->payload);
-    rep->verified->payload = false;
-    return RSET_OK;
+    rset_damage found = {0};
+    rset_status st = RSET_OK;
+
+    if (rep->verified == NULL || !rep->verified->payload) {
+        st = rset_verify_payload(rep->local, rep->evidence, !rep->optimistic, &found, err);
+    } else {
+        found = rep->verified->of_payload;
+        rep->verified->of_payload = (rset_damage){0};
+        rep->verified->payload = false;
+    }
+    take_damage(&found, &h->payload, h);
+    return st;
 }
 
 /* Is there a data file that nothing says is of another generation? Asked where there is nothing to compare with, or nothing to compare. */
@@ -140,6 +146,7 @@ rset_repair_verify_own(rset_repair *rep, bool has, rset_err *err)
     rset_pieces_found found = {.known = rep->header.infos[0].desc.scheme != NULL, .has = has};
     rset_status       st;
 
+    h->unread = rep->evidence->unread;
     found.compared = found.known && rep->local->dir != NULL;
     st = found.compared ? verify_data(rep, h, err) : look_without_record(rep, &found.there, err);
     if (st == RSET_OK && has)

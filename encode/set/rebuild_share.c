@@ -17,6 +17,7 @@ typedef struct wire_health {
     uint64_t    flags, ndata, npayload;
     uint64_t    length; /* of its logical file; UINT64_MAX: nobody has its info */
     int64_t     rank;   /* in the job, by its info */
+    int64_t     unread; /* as of its health */
     rset_access access; /* who may use its data files */
     char        was[RSET_HOST_NAME];
 } wire_health;
@@ -31,7 +32,7 @@ unpack_health(const uint8_t *at, size_t len, rset_repair *rep, int m, rset_err *
 
     if (ok) {
         memcpy(&f, at, sizeof f);
-        ok = f.ndata <= len && f.npayload <= len &&
+        ok = f.ndata <= len && f.npayload <= len && f.unread >= 0 && f.unread <= RSET_ERRNO_MAX &&
              len == sizeof f + (size_t)(f.ndata + f.npayload) * sizeof r;
     }
     if (!ok)
@@ -45,6 +46,7 @@ unpack_health(const uint8_t *at, size_t len, rset_repair *rep, int m, rset_err *
     rep->flags |= (unsigned)f.flags;
     h->want_data = (f.flags & WANT_DATA) != 0;
     h->want_payload = (f.flags & WANT_PAYLOAD) != 0;
+    h->unread = (int)f.unread;
     at += sizeof f;
     for (uint64_t i = 0; i < f.ndata + f.npayload; i++, at += sizeof r) {
         rset_ranges *list = i < f.ndata ? &h->data : &h->payload;
@@ -67,7 +69,8 @@ own_health(const rset_repair *rep)
                                      (mine->want_payload ? WANT_PAYLOAD : 0),
                             .ndata = mine->data.n,
                             .npayload = mine->payload.n,
-                            .length = UINT64_MAX};
+                            .length = UINT64_MAX,
+                            .unread = mine->unread};
 
     if (info == NULL)
         return f;

@@ -24,23 +24,25 @@ rset_identity_unchanged(const rset_identity *a, const rset_identity *b)
     return rset_identity_same(a, b) && a->modified == b->modified;
 }
 
-rset_identity
-rset_dir_identity(rset_dir *dir, const char *name)
+rset_status
+rset_dir_identity(rset_dir *dir, const char *name, rset_identity *out, rset_err *err)
 {
-    struct stat sb;
-    bool        there;
+    struct stat       sb;
+    bool              there = false;
+    const rset_status st = rset_dir_find_file(dir, name, &sb, &there, err);
 
-    if (rset_dir_find_file(dir, name, &sb, &there, NULL) != RSET_OK || !there)
-        return (rset_identity){0};
-    return rset_identity_of(&sb);
+    *out = there ? rset_identity_of(&sb) : (rset_identity){0};
+    return st;
 }
 
-rset_identity
-rset_file_identity(rset_file *file)
+rset_status
+rset_file_identity(rset_file *file, rset_identity *out, rset_err *err)
 {
-    struct stat sb;
+    struct stat       sb;
+    const rset_status st = rset_file_stat(file, &sb, err);
 
-    return rset_file_stat(file, &sb, NULL) == RSET_OK ? rset_identity_of(&sb) : (rset_identity){0};
+    *out = st == RSET_OK ? rset_identity_of(&sb) : (rset_identity){0};
+    return st;
 }
 
 /* Gives the name in place of the file `was`, of what is no file, or of nothing. */
@@ -64,12 +66,13 @@ rset_status
 rset_dir_publish(rset_dir *dir, const char *from, const char *to, const rset_published *file,
                  rset_err *err)
 {
-    const rset_identity now = rset_dir_identity(dir, from);
-    rset_err            own = RSET_ERR_NONE;
-    rset_status         st = RSET_ABSENT;
+    rset_identity now;
+    rset_err      own = RSET_ERR_NONE;
+    rset_status   st = rset_dir_identity(dir, from, &now, &own);
 
-    if (rset_identity_same(&now, &file->is))
-        st = rename_over(dir, from, to, file->was, &own);
+    if (st == RSET_OK)
+        st = rset_identity_same(&now, &file->is) ? rename_over(dir, from, to, file->was, &own)
+                                                 : RSET_ABSENT;
     if (st == RSET_OK)
         return RSET_OK;
     if (st == RSET_BUSY)
@@ -77,7 +80,7 @@ rset_dir_publish(rset_dir *dir, const char *from, const char *to, const rset_pub
                          "%s/%s: another process replaced it while it was rebuilt; open it again",
                          rset_dir_path(dir), to);
     if (st != RSET_ABSENT)
-        return rset_fail(err, st, "%s", own.text);
+        return rset_fail_as(err, &own);
     return rset_fail(err, RSET_BUSY,
                      "%s/%s: another process rebuilds this file at the same time; open it again",
                      rset_dir_path(dir), to);

@@ -21,11 +21,11 @@ bool rset_identity_same(const rset_identity *a, const rset_identity *b);
 /* True if both are the same file, and nobody has changed it in between. Pure. */
 bool rset_identity_unchanged(const rset_identity *a, const rset_identity *b);
 
-/* The identity of the file that has this name now; zeros where it is missing or cannot be looked at. Local. */
-rset_identity rset_dir_identity(rset_dir *dir, const char *name);
+/* The identity of the file that has this name now, in *out; zeros where there is none. RSET_IO: it cannot be looked at. Local. */
+rset_status rset_dir_identity(rset_dir *dir, const char *name, rset_identity *out, rset_err *err);
 
-/* The identity of an open file; zeros where it cannot be looked at. Local. */
-rset_identity rset_file_identity(rset_file *file);
+/* The identity of an open file, in *out. RSET_IO: it cannot be looked at. Local. */
+rset_status rset_file_identity(rset_file *file, rset_identity *out, rset_err *err);
 
 /* What shall get a name. */
 typedef struct rset_published {

@@ -104,8 +104,8 @@ const char *rset_dir_path(const rset_dir *dir); /* as given to rset_dir_open */
 rset_status rset_dir_enter(rset_dir *dir, const char *name, rset_dir **dir_out, rset_err *err);
 
 /* Is it the directory that the path `root` leads to, or somewhere below that, by whatever path it was opened? What counts is where it
- * is, not what it is called: no link in its path leads out unnoticed. False where that cannot be seen. */
-bool rset_dir_is_below(const rset_dir *dir, const char *root);
+ * is, not what it is called: no link in its path leads out unnoticed. RSET_IO: that cannot be seen. */
+rset_status rset_dir_is_below(const rset_dir *dir, const char *root, bool *is_out, rset_err *err);
 
 /* The descriptor of the directory, for calls of h5redset that are not in this header. Borrowed. */
 int rset_dir_fd(const rset_dir *dir);
@@ -233,8 +233,9 @@ void rset_file_unguard(rset_file *file);
 rset_status rset_file_hold(rset_dir *dir, const char *name, bool exclusive, rset_file **file_out,
                            rset_err *err);
 
-/* Does the name still lead to what `file` is? False where that cannot be seen. */
-bool rset_file_has_name(rset_dir *dir, const char *name, rset_file *file);
+/* Does the name still lead to what `file` is? RSET_IO: one of them cannot be looked at. */
+rset_status rset_file_has_name(rset_dir *dir, const char *name, rset_file *file, bool *has_out,
+                               rset_err *err);
 
 /* Closes; for a created file a failing close is an error. `file` NULL is OK. Always releases it. */
 rset_status rset_file_close(rset_file *file, rset_err *err);

@@ -159,24 +159,29 @@ rset_dir_enter(rset_dir *dir, const char *name, rset_dir **dir_out, rset_err *er
 }
 
 /* Asks one directory after the other on the way up, as far as the one that is above itself. */
-bool
-rset_dir_is_below(const rset_dir *dir, const char *root)
+rset_status
+rset_dir_is_below(const rset_dir *dir, const char *root, bool *is_out, rset_err *err)
 {
     char        up[3 * DEEPEST] = ".";
     size_t      n = 0;
     struct stat at, last = {0}, top;
 
-    if (rset_sys_now->fstatat(AT_FDCWD, root, &top, 0) != 0 || !S_ISDIR(top.st_mode))
-        return false;
-    while (n + 4 < sizeof up && rset_sys_now->fstatat(dir->fd, up, &at, 0) == 0) {
-        if (at.st_dev == top.st_dev && at.st_ino == top.st_ino)
-            return true;
-        if (n > 0 && at.st_dev == last.st_dev && at.st_ino == last.st_ino)
-            return false;
+    *is_out = false;
+    if (rset_sys_now->fstatat(AT_FDCWD, root, &top, 0) != 0)
+        return rset_sys_status(errno) == RSET_ABSENT
+                   ? RSET_OK
+                   : rset_fail_errno(err, RSET_IO, errno, "%s: cannot be looked at", root);
+    while (S_ISDIR(top.st_mode) && n + 4 < sizeof up) {
+        if (rset_sys_now->fstatat(dir->fd, up, &at, 0) != 0)
+            return rset_fail_errno(err, RSET_IO, errno, "%s/%s: cannot be looked at", dir->path,
+                                   up);
+        *is_out = at.st_dev == top.st_dev && at.st_ino == top.st_ino;
+        if (*is_out || (n > 0 && at.st_dev == last.st_dev && at.st_ino == last.st_ino))
+            return RSET_OK;
         last = at;
         n = (size_t)(stpcpy(up + n, n > 0 ? "/.." : "..") - up);
     }
-    return false;
+    return RSET_OK;
 }
 
 void

@@ -80,7 +80,7 @@ rset_dir_find_file(rset_dir *dir, const char *name, struct stat *st_out, bool *t
     *there_out = st == RSET_OK && S_ISREG(sb.st_mode);
     if (*there_out && st_out != NULL)
         *st_out = sb;
-    return st == RSET_OK || st == RSET_ABSENT ? RSET_OK : rset_fail(err, st, "%s", own.text);
+    return st == RSET_OK || st == RSET_ABSENT ? RSET_OK : rset_fail_as(err, &own);
 }
 
 bool

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 
-static _Thread_local int countdown; /* 0: no fault in this thread */
+static _Thread_local int countdown;  /* 0: no fault in this thread alone */
+static atomic_int        everywhere; /* of all threads together; 0 or less: no fault */
 static unsigned          faulty;
 static int               faulty_rank, faulty_at;
 static bool              hit, for_good; /* that call, and all after it */
@@ -13,12 +15,20 @@ static bool              hit, for_good; /* that call, and all after it */
 static bool
 fails(unsigned which)
 {
-    if (countdown == 0 || (which & faulty) == 0 || --countdown > 0)
+    const bool one = (which & faulty) != 0 && atomic_fetch_sub(&everywhere, 1) == 1;
+
+    if (!one && (countdown == 0 || (which & faulty) == 0 || --countdown > 0))
         return false;
     hit = true;
     countdown = for_good;
     errno = which == FAILING_PWRITE ? ENOSPC : EIO;
     return true;
+}
+
+bool
+failing_now(unsigned call)
+{
+    return fails(call);
 }
 
 static ssize_t
@@ -130,6 +140,7 @@ end(void)
 {
     rset_sys_use(NULL);
     countdown = 0;
+    atomic_store(&everywhere, 0);
     return hit;
 }
 
@@ -152,7 +163,7 @@ failing_here(rset_status (*body)(void *arg), void *arg, unsigned calls, int at, 
     rset_status st;
 
     begin(calls, -1, at);
-    countdown = at;
+    atomic_store(&everywhere, at);
     st = body(arg);
     *hit_out = end();
     return st;

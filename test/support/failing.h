@@ -25,9 +25,12 @@ enum {
 rset_status failing_run(job *j, rset_status (*action)(job *j), unsigned calls, int rank, int at,
                         bool *hit_out);
 
-/* Runs the body in this thread, while call number `at` of `calls` fails, as failing_run. */
+/* Runs the body, while call number `at` of `calls`, of whichever thread, fails, as failing_run. */
 rset_status failing_here(rset_status (*body)(void *arg), void *arg, unsigned calls, int at,
                          bool *hit_out);
+
+/* For calls that do not go through the engine's table: one is made now. True: it fails, with errno. */
+bool failing_now(unsigned call);
 
 /* All recover, and the run is killed: from call number `at` (from 1 on) on that rank can rename and remove nothing any more; rank -1:
  * each from its own. True: it came so far. */

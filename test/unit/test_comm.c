@@ -122,6 +122,16 @@ agree_twice(rset_comm *comm, void *arg)
     err = RSET_ERR_NONE;
     CHECK(agree(comm, RSET_BUG, &err) == RSET_BUG && err.rank == 0 && err.text[0] != '\0');
     CHECK(agree(comm, RSET_IO, NULL) == RSET_IO);
+    /* what may follow from it is worse, and comes from a lower rank */
+    err = RSET_ERR_NONE;
+    st = comm->rank == comm->size - 1 ? rset_fail(&err, RSET_IO, "cannot be read")
+                                      : rset_fail(&err, RSET_LOST, "does not fit");
+    err.follows = comm->rank != comm->size - 1;
+    CHECK(agree(comm, st, &err) == RSET_IO && strcmp(err.text, "cannot be read") == 0);
+    err = RSET_ERR_NONE;
+    st = rset_fail(&err, RSET_LOST, "does not fit");
+    err.follows = 1; /* of nothing that anybody knows */
+    CHECK(agree(comm, st, &err) == RSET_LOST && err.rank == 0);
 }
 
 static void

@@ -15,6 +15,16 @@
 
 #include <cmocka.h>
 
+/* Which file has the name; zeros: none. */
+static rset_identity
+who(const char *name)
+{
+    rset_identity is;
+
+    assert_int_equal(rset_dir_identity(dir, name, &is, NULL), RSET_OK);
+    return is;
+}
+
 static void
 S4_another_file_under_the_temporary_name_is_not_published(void **state)
 {
@@ -24,11 +34,11 @@ S4_another_file_under_the_temporary_name_is_not_published(void **state)
 
     (void)state;
     put("mine", "verified");
-    mine.is = rset_dir_identity(dir, "mine");
+    mine.is = who("mine");
     assert_int_equal(rename(in_top("mine"), in_top("kept")), 0);
     put("mine", "half of another process's");
     assert_int_equal(rset_dir_publish(dir, "mine", "final", &mine, &err), RSET_BUSY);
-    now = rset_dir_identity(dir, "final");
+    now = who("final");
     assert_int_equal(now.inode, 0);
     assert_int_equal(rename(in_top("kept"), in_top("mine")), 0);
     assert_int_equal(rset_dir_publish(dir, "mine", "final", &mine, NULL), RSET_OK);
@@ -46,11 +56,11 @@ S4_what_another_process_gave_the_name_stays(void **state)
 
     (void)state;
     put("mine", "verified");
-    mine.is = rset_dir_identity(dir, "mine");
+    mine.is = who("mine");
     put("final", "of a program");
     assert_int_equal(rset_dir_publish(dir, "mine", "final", &mine, NULL), RSET_BUSY);
     assert_content("final", "of a program");
-    old = rset_dir_identity(dir, "final");
+    old = who("final");
     mine.was = &old;
     assert_int_equal(rename(in_top("final"), in_top("aside")), 0);
     put("final", "of a program again");
@@ -60,7 +70,7 @@ S4_what_another_process_gave_the_name_stays(void **state)
     assert_int_equal(rset_dir_publish(dir, "mine", "final", &mine, NULL), RSET_OK);
     assert_content("final", "verified");
     put("mine", "of a rebuild again");
-    mine = (rset_published){.is = rset_dir_identity(dir, "mine"), .was = &none};
+    mine = (rset_published){.is = who("mine"), .was = &none};
     assert_int_equal(unlink(in_top("final")), 0);
     assert_int_equal(rset_dir_publish(dir, "mine", "final", &mine, NULL), RSET_OK);
     assert_content("final", "of a rebuild again");
@@ -71,13 +81,13 @@ a_file_is_told_from_others_and_from_what_it_was(void **state)
 {
     rset_identity       a, b, later;
     rset_file          *file = NULL;
-    const rset_identity none = rset_dir_identity(dir, "missing");
+    const rset_identity none = who("missing");
 
     (void)state;
     put("a", "same");
     put("b", "same");
-    a = rset_dir_identity(dir, "a");
-    b = rset_dir_identity(dir, "b");
+    a = who("a");
+    b = who("b");
     assert_true(rset_identity_unchanged(&a, &a));
     assert_false(rset_identity_same(&a, &b));
     assert_false(rset_identity_same(&none, &none));
@@ -87,9 +97,9 @@ a_file_is_told_from_others_and_from_what_it_was(void **state)
     assert_false(rset_identity_unchanged(&a, &later));
     assert_int_equal(rset_file_open(dir, "a", &file, NULL), RSET_OK);
     assert_int_equal(rename(in_top("b"), in_top("a")), 0);
-    later = rset_file_identity(file);
+    assert_int_equal(rset_file_identity(file, &later, NULL), RSET_OK);
     assert_true(rset_identity_same(&a, &later));
-    later = rset_dir_identity(dir, "a");
+    later = who("a");
     assert_true(rset_identity_same(&b, &later));
     rset_file_close(file, NULL);
 }

@@ -101,33 +101,32 @@ tear_down(void **state)
 static void
 assert_data(scene *s, bool content, uint64_t from, uint64_t to, bool damaged)
 {
-    rset_ranges bad = {0};
+    rset_damage found = {0};
     rset_err    err = RSET_ERR_NONE;
-    bool        is;
 
-    assert_int_equal(rset_verify_data(&s->local, &s->info, content, &bad, &is, &err), RSET_OK);
-    assert_int_equal(is, damaged);
-    assert_int_equal(bad.n, from < to);
+    assert_int_equal(rset_verify_data(&s->local, &s->info, content, &found, &err), RSET_OK);
+    assert_int_equal(found.any, damaged);
+    assert_int_equal(found.bad.n, from < to);
     if (from < to) {
-        assert_int_equal(bad.at[0].from, from);
-        assert_int_equal(bad.at[0].to, to);
+        assert_int_equal(found.bad.at[0].from, from);
+        assert_int_equal(found.bad.at[0].to, to);
     }
-    rset_ranges_free(&bad);
+    rset_damage_free(&found);
 }
 
 static void
 assert_payload(scene *s, bool content, uint64_t from, uint64_t to)
 {
-    rset_ranges bad = {0};
+    rset_damage found = {0};
     rset_err    err = RSET_ERR_NONE;
 
-    assert_int_equal(rset_verify_payload(&s->local, &s->ev, content, &bad, &err), RSET_OK);
-    assert_int_equal(bad.n, from < to);
+    assert_int_equal(rset_verify_payload(&s->local, &s->ev, content, &found, &err), RSET_OK);
+    assert_int_equal(found.bad.n, from < to);
     if (from < to) {
-        assert_int_equal(bad.at[0].from, from);
-        assert_int_equal(bad.at[0].to, to);
+        assert_int_equal(found.bad.at[0].from, from);
+        assert_int_equal(found.bad.at[0].to, to);
     }
-    rset_ranges_free(&bad);
+    rset_damage_free(&found);
 }
 
 /* ---- data ---- */

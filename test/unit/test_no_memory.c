@@ -196,11 +196,10 @@ static rset_status
 verify_data(void *arg, rset_err *err)
 {
     scene      *s = arg;
-    rset_ranges bad = {0};
-    bool        damaged;
-    rset_status st = rset_verify_data(&s->local, &s->info, true, &bad, &damaged, err);
+    rset_damage found = {0};
+    rset_status st = rset_verify_data(&s->local, &s->info, true, &found, err);
 
-    rset_ranges_free(&bad);
+    rset_damage_free(&found);
     return st;
 }
 
@@ -208,10 +207,10 @@ static rset_status
 verify_payload(void *arg, rset_err *err)
 {
     scene      *s = arg;
-    rset_ranges bad = {0};
-    rset_status st = rset_verify_payload(&s->local, &s->ev, true, &bad, err);
+    rset_damage found = {0};
+    rset_status st = rset_verify_payload(&s->local, &s->ev, true, &found, err);
 
-    rset_ranges_free(&bad);
+    rset_damage_free(&found);
     return st;
 }
 

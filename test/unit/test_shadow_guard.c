@@ -2,8 +2,10 @@
 #include "commit/change.h"
 #include "commit/forget.h"
 #include "commit/shadow.h"
+#include "failing.h"
 #include "image.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -179,6 +181,7 @@ what_vanishes_is_made_again(void **state)
 {
     rset_file *guard = NULL;
     rset_err   err = RSET_ERR_NONE;
+    bool       has_name = false;
 
     (void)state;
     assert_int_equal(unlink(path_of("%s/%s", now.base, now.name)), 0);
@@ -187,7 +190,8 @@ what_vanishes_is_made_again(void **state)
         fail_msg("%s", err.text);
     assert_int_equal(now.vanishes, 0);
     forget(false);
-    assert_true(rset_file_has_name(now.local.dir, now.name, guard));
+    assert_int_equal(rset_file_has_name(now.local.dir, now.name, guard, &has_name, NULL), RSET_OK);
+    assert_true(has_name);
     rset_file_close(guard, NULL);
 }
 
@@ -199,6 +203,31 @@ what_took_its_name_stays(void **state)
     now.replaced = true;
     forget(false);
     assert_true(rset_dir_has_file(now.local.dir, now.name));
+}
+
+static rset_status
+remove_guarded(void *arg)
+{
+    bool used;
+
+    return rset_guarded_remove(now.local.dir, now.name, RSET_GUARD_WRITTEN, &used, arg);
+}
+
+/* Whether a program has it is not known by who cannot look: no descriptor, or a disk that does not answer. */
+static void
+what_cannot_be_looked_at_stays(void **state)
+{
+    bool more = true;
+
+    (void)state;
+    for (int at = 1; more; at++) {
+        rset_err          err = RSET_ERR_NONE;
+        const rset_status st = failing_here(remove_guarded, &err, FAILING_LOOKS, at, &more);
+
+        assert_int_equal(st, more ? RSET_IO : RSET_OK);
+        assert_int_equal(rset_dir_has_file(now.local.dir, now.name), more);
+        assert_true(!more || err.sys_errno == EIO);
+    }
 }
 
 /* A program that has begun a journal holds its lock. */
@@ -247,6 +276,7 @@ main(void)
         HERE(who_comes_too_late_is_told),
         HERE(what_vanishes_is_made_again),
         HERE(what_took_its_name_stays),
+        HERE(what_cannot_be_looked_at_stays),
         HERE(a_journal_that_is_begun_stays),
         HERE(one_that_vanishes_is_begun_again),
     };

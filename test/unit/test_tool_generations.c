@@ -14,6 +14,8 @@
 #include <cmocka.h>
 
 int h5redset_main(int argc, char **argv);
+TOOL_RUN_LOOK(stat)
+TOOL_RUN_LOOK(lstat)
 
 enum { COMMITS = 4, NAMED = 1 /* what h5redset calls generation 2 */ };
 
@@ -111,8 +113,8 @@ with_each_look_failing(life *w, const char *command, const char *(*judge)(life *
         rset_recall_forget();
         now = tool_run_do(h5redset_main, argv, at);
         more = now.hit;
-        if ((now.status != 0 && !tool_run_says(&now)) || (!more && now.status != 0))
-            wrong(w, command, at, &now, "nothing failed, or nothing is said");
+        if ((more && !tool_run_says_why(&now)) || (!more && now.status != 0))
+            wrong(w, command, at, &now, "nothing failed, or it is not said");
         why = judge(w, now.status);
         if (why != NULL)
             wrong(w, command, at, &now, why);

@@ -1,8 +1,7 @@
 /* tool_run.c: see tool_run.h. */
 #include "tool_run.h"
 
-#include "failing.h"
-
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +83,12 @@ tool_run_free(tool_run *r)
 }
 
 bool
-tool_run_says(const tool_run *r)
+tool_run_says_why(const tool_run *r)
 {
-    return r->said[0][0] != '\0' || r->said[1][0] != '\0';
+    const char *const words[] = {strerror(EIO), "cannot be read"};
+
+    for (int i = 0; i < 2; i++)
+        if (strstr(r->said[0], words[i]) != NULL || strstr(r->said[1], words[i]) != NULL)
+            return true;
+    return r->status == 0;
 }

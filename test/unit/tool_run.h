@@ -2,7 +2,10 @@
 #ifndef TOOL_RUN_H
 #define TOOL_RUN_H
 
+#include "failing.h"
+
 #include <stdbool.h>
+#include <sys/stat.h>
 
 /* The outcome of a run. */
 typedef struct tool_run {
@@ -11,12 +14,21 @@ typedef struct tool_run {
     bool  hit;     /* there was a look of that number */
 } tool_run;
 
-/* `run`: h5redset_main; `argv` ends with NULL. Look number `at` (from 1 on; 0: none) of the main thread fails with EIO. What it says of
+/* `run`: h5redset_main; `argv` ends with NULL. Look number `at` (from 1 on; 0: none), whichever thread makes it, fails with EIO. What it says of
  * ages is blotted out: time goes on. tool_run_free. */
 tool_run tool_run_do(int (*run)(int argc, char **argv), const char *const *argv, int at);
 void     tool_run_free(tool_run *r);
 
-/* Has it said anything? */
-bool tool_run_says(const tool_run *r);
+/* What the tool itself asks of a path: that call of the program's objects, by the linker. Once in a program, with its NAME.wrap. */
+#define TOOL_RUN_LOOK(name)                                                                        \
+    int __real_##name(const char *path, struct stat *out);                                         \
+    int __wrap_##name(const char *path, struct stat *out);                                         \
+    int __wrap_##name(const char *path, struct stat *out)                                          \
+    {                                                                                              \
+        return failing_now(FAILING_FSTATAT) ? -1 : __real_##name(path, out);                       \
+    }
+
+/* Is its exit status 0, or does it say what the look failed with? */
+bool tool_run_says_why(const tool_run *r);
 
 #endif

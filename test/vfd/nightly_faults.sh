@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Real ranks, one of which has a file call fail or no memory, somewhere in the driver: all ranks come to
+# Real ranks, one of which has a file call or a look at a name fail, or no memory, somewhere in the driver: all ranks come to
 # the same, in time; a rank alone has an error only where it reads or writes for itself, between opening and closing
 # together; and the next run finds what was protected, or what was being written, on all of them.
 #
 # Creating anew is left out: what the other ranks have written stays when one of them could not create its file.
 #
-#   FAULTS_STEP=N   every Nth allocation and call of each operation; 12
+#   FAULTS_STEP=N   every Nth allocation, call and look of each operation; 12
+#   FAULTS_KINDS=L  of these: memory call look; all
 set -euo pipefail
 
 # shellcheck source=test/vfd/head.sh
@@ -36,8 +37,11 @@ one() {
     rm -rf "$dir/now" "$dir/said"
     cp -a "$dir/made" "$dir/now"
     [ -z "$lost" ] || rm "$dir/now/data_$lost.h5"*
-    ranks "$command" "$seed" "LD_PRELOAD=$bin/libpreload_fail.so${LD_PRELOAD:+:$LD_PRELOAD}" "FAIL_WHAT=$5" \
-        "FAIL_RANK=$6" "FAIL_AT=$7" "FAIL_SAID=$dir/said"
+    local fault=("LD_PRELOAD=$bin/libpreload_fail.so${LD_PRELOAD:+:$LD_PRELOAD}" "FAIL_WHAT=$5" "FAIL_RANK=$6" "FAIL_AT=$7"
+        "FAIL_SAID=$dir/said")
+    [ "$5" != look ] || fault=("LD_PRELOAD=$bin/libpreload_look.so${LD_PRELOAD:+:$LD_PRELOAD}" "LOOK_RANK=$6" "LOOK_AT=$7"
+        "LOOK_SAID=$dir/said")
+    ranks "$command" "$seed" "${fault[@]}"
     [ -e "$dir/said" ] || return 1
     points=$((points + 1))
     # HDF5 reads for this rank alone when the driver has opened the file for all
@@ -54,7 +58,7 @@ mkdir "$dir/now"
 ranks write 1
 [ "$status" = 0 ] || { cat "$dir/log"; exit 1; }
 mv "$dir/now" "$dir/made"
-for how in memory call; do
+for how in ${FAULTS_KINDS:-memory call look}; do
     for rank in 0 1; do
         at=$((1 + rank * step / 2))
         while one update 1:2 1:2 '' $how $rank $at; do at=$((at + step)); done

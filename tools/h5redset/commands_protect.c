@@ -34,7 +34,8 @@ check_whole(const files *f, rset_err *err)
 {
     const rset_evidence *ev = &f->evidence;
     const char          *dir = rset_dir_path(f->dir), *name = f->names[0];
-    bool                 same = false, there;
+    rset_damage          found = {0};
+    bool                 there;
     rset_status          st;
 
     for (int i = 0; i < f->n; i++) {
@@ -53,14 +54,17 @@ check_whole(const files *f, rset_err *err)
                          name);
     if (!ev->has_header || ev->is_void)
         return RSET_OK;
-    st = rset_is_as_recorded(&f->local, &ev->header.infos[0], &same, err);
-    if (st == RSET_OK && !same)
+    st = rset_verify_data(&f->local, &ev->header.infos[0], true, &found, err);
+    if (st == RSET_OK && found.unread != 0)
+        st = rset_fail_errno(err, RSET_IO, found.unread, "%s/%s: cannot be read", dir, name);
+    else if (st == RSET_OK && found.any)
         st = rset_fail(
             err, RSET_DAMAGED,
             "%s/%s: is protected, and not what was protected: restore it with "
             "h5redset rebuild, or if its content is right as it is, h5redset unprotect it "
             "first",
             dir, name);
+    rset_damage_free(&found);
     return st;
 }
 

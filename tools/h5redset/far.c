@@ -4,8 +4,10 @@
 #include "looked.h"
 #include "text.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* ---- where they are ---- */
 
@@ -48,74 +50,71 @@ dir_of_far(const char *dir, const char *first, const char *path)
     return out;
 }
 
-/* That directory, or the nearest above it that is there; *is_out: it is that. NULL: what is there cannot be opened. */
-static rset_dir *
-open_nearest(const char *path, bool *is_out)
+/* That directory, or the nearest above it that is there; *is_out: it is that. RSET_ABSENT: there is none. RSET_IO: what is there cannot be
+ * opened. */
+static rset_status
+open_nearest(const char *path, rset_dir **dir_out, bool *is_out, rset_err *err)
 {
     char       *at = must_copy(path), *slash;
-    rset_dir   *dir = NULL;
-    rset_status st = rset_dir_open(at, false, &dir, NULL);
+    rset_err    own = RSET_ERR_NONE;
+    rset_status st = rset_dir_open(at, false, dir_out, &own);
 
     *is_out = st == RSET_OK;
     while (st == RSET_ABSENT && (slash = strrchr(at, '/')) != NULL && slash != at) {
         *slash = '\0';
-        st = rset_dir_open(at, false, &dir, NULL);
+        own = RSET_ERR_NONE;
+        st = rset_dir_open(at, false, dir_out, &own);
     }
     free(at);
-    return dir;
+    return st == RSET_OK ? st : rset_fail_as(err, &own);
 }
 
-/* A path that was named and is no directory: a file, which may be lost. */
-static bool
-is_file(const char *path)
+/* Is `path`, which was named, no directory, but a file, which may be lost, in that directory? */
+static rset_status
+is_file_in(const char *path, const rset_dir *dir, bool *is_out, rset_err *err)
 {
-    rset_err ignored = RSET_ERR_NONE;
-    bool     is = false;
+    char       *above = dir_of(path);
+    struct stat named, here;
+    bool        is = false, there = false;
+    rset_status st = looked_is_directory(path, &is, err);
 
-    return looked_is_directory(path, &is, &ignored) == RSET_OK && !is;
+    if (st == RSET_OK && !is)
+        st = looked_path(above, true, &named, &there, err);
+    if (there && fstat(rset_dir_fd(dir), &here) != 0)
+        st = rset_fail_errno(err, RSET_IO, errno, "%s: cannot be looked at", rset_dir_path(dir));
+    *is_out = st == RSET_OK && there && named.st_dev == here.st_dev && named.st_ino == here.st_ino;
+    free(above);
+    return st;
 }
 
-/* The directory of a file that was named. */
-static bool
-is_dir_of(const char *path, const rset_dir *dir)
+rset_status
+far_is_below(const strings *paths, const rset_dir *dir, bool of_files, bool *is_out, rset_err *err)
 {
-    char     *named = dir_of(path);
-    rset_dir *there = NULL;
-    bool      is = rset_dir_open(named, false, &there, NULL) == RSET_OK &&
-              rset_dir_number(there) == rset_dir_number(dir);
+    rset_err    first = RSET_ERR_NONE;
+    rset_status st;
 
-    rset_dir_close(there);
-    free(named);
-    return is;
-}
-
-/* Below one of these; or, with `itself`, the directory of a file. */
-static bool
-is_below(const strings *paths, const rset_dir *dir, bool itself)
-{
-    for (size_t i = 0; i < paths->n; i++)
-        if (rset_dir_is_below(dir, paths->at[i]) ||
-            (itself && is_file(paths->at[i]) && is_dir_of(paths->at[i], dir)))
-            return true;
-    return false;
-}
-
-bool
-far_is_below(const strings *paths, const rset_dir *dir)
-{
-    return is_below(paths, dir, true);
+    *is_out = false;
+    for (size_t i = 0; !*is_out && i < paths->n; i++) {
+        st = rset_dir_is_below(dir, paths->at[i], is_out, &first);
+        if (st == RSET_OK && of_files && !*is_out)
+            (void)is_file_in(paths->at[i], dir, is_out, &first);
+    }
+    return *is_out || first.status == RSET_OK ? RSET_OK : rset_fail_as(err, &first);
 }
 
 /* One that is to be made below the directory of a file that was named is not meant with that. */
-bool
-far_is_within(const strings *paths, const char *dir)
+rset_status
+far_is_within(const strings *paths, const char *dir, bool *is_out, rset_err *err)
 {
-    bool       there = false;
-    rset_dir  *nearest = open_nearest(dir, &there);
-    const bool is = nearest != NULL && is_below(paths, nearest, there);
+    bool        there = false;
+    rset_dir   *nearest = NULL;
+    rset_status st = open_nearest(dir, &nearest, &there, err);
 
+    *is_out = false;
+    if (st == RSET_OK)
+        st = far_is_below(paths, nearest, there, is_out, err);
     rset_dir_close(nearest);
-    return is;
+    return st == RSET_ABSENT ? RSET_OK : st;
 }
 
 static rset_status
@@ -133,16 +132,21 @@ open_one(const files_place *at, files *f, int i, rset_err *err)
 {
     char       *dir = dir_of_far(at->dir, f->paths[0], f->paths[i]);
     rset_err    own = RSET_ERR_NONE;
+    bool        within = at->within == NULL;
     rset_status st = RSET_OK;
 
-    if (at->within != NULL && (dir == NULL || !far_is_within(at->within, dir)))
+    if (!within && dir != NULL)
+        st = far_is_within(at->within, dir, &within, err);
+    if (st == RSET_OK && !within)
         st = say_outside(at, f->paths[i], err);
-    else if (dir != NULL)
+    if (st == RSET_OK && dir != NULL)
         st = rset_dir_open(dir, at->make, &f->dirs[i], &own);
-    if (f->dirs[i] != NULL && at->within != NULL && !far_is_below(at->within, f->dirs[i]))
-        st = say_outside(at, f->paths[i], err);
     if (own.status != RSET_OK)
-        st = own.status == RSET_ABSENT ? RSET_OK : rset_fail(err, st, "%s", own.text);
+        st = own.status == RSET_ABSENT ? RSET_OK : rset_fail_as(err, &own);
+    if (st == RSET_OK && f->dirs[i] != NULL && at->within != NULL)
+        st = far_is_below(at->within, f->dirs[i], true, &within, err);
+    if (st == RSET_OK && !within)
+        st = say_outside(at, f->paths[i], err);
     free(dir);
     return st;
 }

@@ -61,24 +61,30 @@ say_outside(const files_place *at, rset_err *err)
 rset_status
 files_may_be(const files_place *at, rset_err *err)
 {
-    return at->within == NULL || is_named(at) || far_is_within(at->within, at->dir)
-               ? RSET_OK
-               : say_outside(at, err);
+    bool        is = at->within == NULL || is_named(at);
+    rset_status st = is ? RSET_OK : far_is_within(at->within, at->dir, &is, err);
+
+    return st != RSET_OK || is ? st : say_outside(at, err);
 }
 
 /* What counts is where it is once it is open: what its path leads to may have changed since it was asked. */
 static rset_status
 open_dir(const files_place *at, files *out, rset_err *err)
 {
+    bool        is = at->within == NULL || is_named(at);
     rset_status st = at->create ? files_may_be(at, err) : RSET_OK;
 
     if (st == RSET_OK)
         st = rset_dir_open(at->dir, at->create, &out->dir, err);
-    if (st != RSET_OK || at->within == NULL || is_named(at) || far_is_below(at->within, out->dir))
-        return st;
-    rset_dir_close(out->dir);
-    out->dir = NULL;
-    return say_outside(at, err);
+    if (st == RSET_OK && !is)
+        st = far_is_below(at->within, out->dir, true, &is, err);
+    if (st == RSET_OK && !is)
+        st = say_outside(at, err);
+    if (st != RSET_OK) {
+        rset_dir_close(out->dir);
+        out->dir = NULL;
+    }
+    return st;
 }
 
 rset_status

@@ -38,10 +38,13 @@ files_place place_of(const sighting *s); /* borrows its strings */
 
 /* ---- far.c ---- */
 
-/* Is a directory one of these paths, or below one, or the one of a file that they name, when links are followed? Also of one that is
- * to be made below one, as far as there is something above it. And of one that is open. */
-bool far_is_within(const strings *paths, const char *dir);
-bool far_is_below(const strings *paths, const rset_dir *dir);
+/* Is an open directory one of these paths, or below one, or, with `of_files`, the one of a file that they name, when links are followed?
+ * RSET_IO: none was found, and one of them cannot be looked at. Local. */
+rset_status far_is_below(const strings *paths, const rset_dir *dir, bool of_files, bool *is_out,
+                         rset_err *err);
+
+/* Is one of that path, or which is to be made there, as far as there is something above it? As above. */
+rset_status far_is_within(const strings *paths, const char *dir, bool *is_out, rset_err *err);
 
 /* Opens the directories of files that are not beside the first: f->dirs, where there are such. RSET_USAGE: at->within does
  * not have one. Local. */
@@ -79,7 +82,7 @@ rset_status files_open_seen(const sighting *s, files *out, rset_err *err);
 rset_status files_open_newest(const sighting *older, const strings *within, files *out,
                               rset_err *err);
 
-/* May its directory be made? RSET_USAGE: at->within does not have it. Local. */
+/* May its directory be made? RSET_USAGE: at->within does not have it. RSET_IO: that cannot be seen. Local. */
 rset_status files_may_be(const files_place *at, rset_err *err);
 
 /* Removes all that protects them, and what was put aside: that first, since names that are noted outlast what has them. Local. */

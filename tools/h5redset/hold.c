@@ -65,13 +65,15 @@ say_open(const job *j, obstacle *o, rset_dir *dir, const char *name, const char 
 /* ---- holding ---- */
 
 /* Is that held already? */
-static bool
-is_held(const files *f, rset_dir *dir, const char *name)
+static rset_status
+is_held(const files *f, rset_dir *dir, const char *name, bool *is_out, rset_err *err)
 {
-    for (int i = 0; i < f->n_held; i++)
-        if (rset_file_has_name(dir, name, f->held[i]))
-            return true;
-    return false;
+    rset_status st = RSET_OK;
+
+    *is_out = false;
+    for (int i = 0; st == RSET_OK && !*is_out && i < f->n_held; i++)
+        st = rset_file_has_name(dir, name, f->held[i], is_out, err);
+    return st;
 }
 
 static void
@@ -87,9 +89,10 @@ hold_one(files *f, rset_dir *dir, const char *name, hold_from from, const job *j
 {
     rset_err    own = RSET_ERR_NONE;
     rset_file  *file = NULL;
-    rset_status st = RSET_OK;
+    bool        held = false;
+    rset_status st = is_held(f, dir, name, &held, &own);
 
-    if (!is_held(f, dir, name))
+    if (st == RSET_OK && !held)
         st = rset_file_hold(dir, name, from == HOLD_FROM_ALL, &file, &own);
     if (file != NULL)
         keep(f, file);
@@ -122,22 +125,26 @@ claim(files *f, const job *j, rset_err *err)
     return st == RSET_OK ? st : rset_fail(err, st, "%s", own.text);
 }
 
-/* A program writes a new file beside the old one, which it may be going to replace. */
-static bool
-is_being_replaced(const files *f)
+/* A program may write a new file beside the old one, which it is going to replace. */
+static rset_status
+hold_shadows(const files *f, const job *j, rset_err *err)
 {
-    for (size_t i = 0; i < f->evidence.nshadows; i++) {
+    rset_status st = RSET_OK;
+
+    for (size_t i = 0; st == RSET_OK && i < f->evidence.nshadows; i++) {
         char      *name = rset_name_of(RSET_NAME_SHADOW, f->prefix, f->evidence.shadows[i]);
         rset_file *guard = NULL;
-        const bool is =
-            name != NULL && rset_shadow_guard(&f->local, name, &guard, NULL) == RSET_BUSY;
+        bool       used = false;
 
+        if (name == NULL)
+            no_memory();
+        st = rset_guarded_look(f->dir, name, RSET_GUARD_WRITTEN, &guard, &used, err);
         (void)rset_file_close(guard, NULL);
         free(name);
-        if (is)
-            return true;
+        if (st == RSET_OK && used)
+            st = say_open(j, NULL, f->dir, f->names[0], "is writing it anew", err);
     }
-    return false;
+    return st;
 }
 
 rset_status
@@ -154,9 +161,7 @@ files_hold(files *f, hold_from from, const job *j, rset_err *err)
         st = say_open(j, NULL, f->dir, f->names[0], "is changing it", err);
     if (st == RSET_OK)
         st = claim(f, j, err);
-    if (st == RSET_OK && is_being_replaced(f))
-        st = say_open(j, NULL, f->dir, f->names[0], "is writing it anew", err);
-    return st;
+    return st == RSET_OK ? hold_shadows(f, j, err) : st;
 }
 
 hold_from

@@ -284,16 +284,6 @@ note_unknown(visit *v, size_t from)
             (void)rset_fail(&v->failed, RSET_IO, "%s", v->out->at[i].trouble);
 }
 
-/* Is that where the user has named it, or only called so? */
-static bool
-is_named(rset_dir *dir, const strings *paths)
-{
-    for (size_t i = 0; i < paths->n; i++)
-        if (rset_dir_is_below(dir, paths->at[i]))
-            return true;
-    return false;
-}
-
 bool
 look_in(const places *where, const char *path, uint64_t owner, sightings *out, bool *named_out,
         rset_err *err)
@@ -305,7 +295,9 @@ look_in(const places *where, const char *path, uint64_t owner, sightings *out, b
 
     if (st == RSET_OK && stat(path, &v.sb) != 0)
         st = rset_fail_errno(err, RSET_IO, errno, "%s", path);
-    *named_out = st == RSET_OK && is_named(v.dir, &where->paths);
+    *named_out = false;
+    if (st == RSET_OK) /* is that where the user has named it, or only called so? */
+        st = far_is_below(&where->paths, v.dir, false, named_out, err);
     if (st == RSET_OK)
         st = rset_dir_list(v.dir, visit_name, &v, err);
     if (st == RSET_OK) {

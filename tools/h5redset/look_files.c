@@ -96,6 +96,7 @@ static rset_status
 compare(sighting *s, const files *f, const rset_evidence *ev, bool content, rset_err *err)
 {
     const rset_info *info = &ev->header.infos[0];
+    rset_damage      found = {0};
     rset_status      st;
 
     rset_ranges_free(&s->data);
@@ -104,11 +105,17 @@ compare(sighting *s, const files *f, const rset_evidence *ev, bool content, rset
     s->altered = (rset_altered){0};
     if (info->nfiles > f->n)
         return rset_fail(err, RSET_IO, "its redundancy file was another a moment ago");
-    st = rset_verify_covered(&f->local, ev, content, &s->data, &s->damaged, err);
+    st = rset_verify_covered(&f->local, ev, content, &found, err);
+    s->data = found.bad;
+    s->damaged = found.any;
+    s->unread = s->unread != 0 ? s->unread : found.unread;
+    found = (rset_damage){0};
     if (st == RSET_OK && !ev->undo.there && !ev->is_void)
         look_who_wrote_it(s, f, ev);
     if (st == RSET_OK)
-        st = rset_verify_payload(&f->local, ev, content, &s->payload, err);
+        st = rset_verify_payload(&f->local, ev, content, &found, err);
+    s->payload = found.bad;
+    s->unread = s->unread != 0 ? s->unread : found.unread;
     s->no_sums = !ev->header.has_payload_sums;
     for (int i = 0; i < info->nfiles; i++)
         s->no_sums = s->no_sums || !info->files[i].has_sums;
@@ -193,8 +200,10 @@ look_at(sighting *s, bool content)
         look_at_recorded(s, &f, s->ahead ? &later : &f.evidence, content);
     else
         trouble(s, &err);
-    if (f.evidence.has_header || !s->said.has_header) /* else it was there a moment ago */
+    if (f.evidence.has_header || !s->said.has_header) { /* else it was there a moment ago */
+        s->unread = s->unread != 0 ? s->unread : f.evidence.unread;
         note(s, &f.evidence, &s->said);
+    }
     if (later.has_header)
         note(s, &later, &s->later);
     rset_evidence_free(&later);
@@ -243,23 +252,23 @@ compare_with_record(sighting *s, const sighting *by, int which)
 {
     rset_err    ignored = RSET_ERR_NONE;
     files       f = {0}, other = {0};
-    rset_ranges bad = {0};
-    bool        damaged = false;
+    rset_damage found = {0};
 
     if (files_open_seen(by, &other, &ignored) == RSET_OK && other.evidence.has_header &&
         which < other.evidence.header.ninfos && other.evidence.header.infos[which].nfiles == 1 &&
         files_open_seen(s, &f, &ignored) == RSET_OK && f.n == 1 &&
-        rset_verify_data(&f.local, &other.evidence.header.infos[which], true, &bad, &damaged,
-                         &ignored) == RSET_OK) {
+        rset_verify_data(&f.local, &other.evidence.header.infos[which], true, &found, &ignored) ==
+            RSET_OK) {
         s->against = by->said.header.infos[which].desc.generation;
-        s->data = bad;
-        s->damaged = damaged;
-        if (damaged)
+        s->data = found.bad;
+        s->damaged = found.any;
+        s->unread = found.unread;
+        if (found.any)
             (void)rset_is_altered(&f.local, &f.evidence, &other.evidence.header.infos[which],
                                   &s->altered);
-        bad = (rset_ranges){0};
+        found = (rset_damage){0};
     }
-    rset_ranges_free(&bad);
+    rset_damage_free(&found);
     files_close(&f);
     files_close(&other);
 }

@@ -253,6 +253,21 @@ protect_as_owner(job *j, const options *o, const picture *p)
     return EXITS_ERROR;
 }
 
+/* What cannot be read counts as lost or damaged, and may be had when the storage answers again. status says so of each file, and scavenge
+ * what it brings instead. */
+static void
+tell_unread(const options *o, const sightings *seen)
+{
+    for (size_t i = 0;
+         i < seen->n && o->command != COMMAND_STATUS && o->command != COMMAND_SCAVENGE; i++) {
+        const sighting *s = &seen->at[i];
+
+        if (s->asked && (s->trouble != NULL || s->unread != 0))
+            print_error("%s: cannot be read: %s", s->path,
+                        s->trouble != NULL ? s->trouble : strerror(s->unread));
+    }
+}
+
 /* What follows from what was seen, and what is done about it. */
 static int
 conclude_and_act(job *j, const options *o, picture *p)
@@ -261,6 +276,8 @@ conclude_and_act(job *j, const options *o, picture *p)
     const bool mixed = picture_make(p, o, &p->seen, j->rank == 0 && !changes) > 0;
     int        status;
 
+    if (j->rank == 0)
+        tell_unread(o, &p->seen);
     if (o->command == COMMAND_PROTECT)
         status = protect_as_owner(j, o, p);
     else

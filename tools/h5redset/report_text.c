@@ -136,13 +136,11 @@ describe_lost(const member *m)
     return must_copy(m->seen != NULL && m->own ? "lost; its redundancy file is there" : "lost");
 }
 
-char *
-describe_state(const member *m)
+static char *
+describe_seen(const member *m)
 {
     const sighting *s = m->seen;
 
-    if (s != NULL && s->trouble != NULL)
-        return must_print("%s; cannot be read: %s", state_looks[m->state].word, s->trouble);
     switch (m->state) {
     case STATE_LOST: return describe_lost(m);
     case STATE_ELSEWHERE:
@@ -165,6 +163,23 @@ describe_state(const member *m)
                          : s->no_sums ? "healthy by its size; no checksums are recorded"
                                       : "healthy");
     }
+}
+
+/* What cannot be read may be had when the storage answers again. */
+char *
+describe_state(const member *m)
+{
+    const sighting *s = m->seen;
+    char           *seen, *all;
+
+    if (s != NULL && s->trouble != NULL)
+        return must_print("%s; cannot be read: %s", state_looks[m->state].word, s->trouble);
+    seen = describe_seen(m);
+    if (s == NULL || s->unread == 0 || m->state == STATE_HEALTHY)
+        return seen;
+    all = must_print("%s; cannot be read: %s", seen, strerror(s->unread));
+    free(seen);
+    return all;
 }
 
 /* ---- what comes of it ---- */

@@ -131,8 +131,10 @@ look_there(const scavenge *s, item *it, const rset_file_info *file)
     owner_resume();
     if (st == RSET_OK)
         compare_target(s, it, file, &there);
+    else if (st == RSET_DAMAGED)
+        say_in_the_way(it, path, "is no file");
     else if (st != RSET_ABSENT)
-        say_in_the_way(it, path, "is no file that can be read");
+        item_fail(it, EXITS_ERROR, "%s", err.text);
     rset_logical_close(&there, NULL);
     if (at != NULL)
         scavenge_leave(s, at);

@@ -281,8 +281,8 @@ unpack_one(const rset_part *block, sighting *s)
         part[i] = rset_parts_at(block->at, i);
     return rset_part_copy(&part[PLAIN], s, PLAIN_SIZE) &&
            rset_are_bools(s, bools, sizeof bools / sizeof *bools) && s->owner < UINT32_MAX &&
-           take_text(&part[HOST], &s->host) && take_place(&part[FOLDER], &part[NAME], s) &&
-           take_text(&part[PREFIX], &s->prefix) &&
+           s->unread >= 0 && s->unread <= RSET_ERRNO_MAX && take_text(&part[HOST], &s->host) &&
+           take_place(&part[FOLDER], &part[NAME], s) && take_text(&part[PREFIX], &s->prefix) &&
            (part[TROUBLE].len == 0 || take_text(&part[TROUBLE], &s->trouble)) &&
            rset_evidence_unpack(part[SAID].at, part[SAID].len, &s->said) &&
            rset_evidence_unpack(part[LATER].at, part[LATER].len, &s->later) &&

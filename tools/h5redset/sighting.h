@@ -18,13 +18,14 @@ typedef struct sighting {
     uint64_t against;     /* without it: generation whose record, a neighbour's, `data` is of */
     rset_altered altered; /* who damaged it: `when` is there also where only its time is another */
     int          by;      /* the process that saw it */
-    bool         asked;   /* the user named it, or a directory above it */
-    bool         ahead; /* as it will be when the commit that this rank has prepared is finished */
-    bool         there; /* the data file */
-    bool         gone;  /* its data files, as rset_evidence_gone */
-    bool         damaged; /* not as recorded, even where no byte is bad: an empty file is missing */
-    bool         verified; /* content, not just sizes */
-    bool         no_sums;  /* no checksums are recorded: another program's */
+    int  unread;   /* errno of the first read that failed: what is bad may be only that; 0: none */
+    bool asked;    /* the user named it, or a directory above it */
+    bool ahead;    /* as it will be when the commit that this rank has prepared is finished */
+    bool there;    /* the data file */
+    bool gone;     /* its data files, as rset_evidence_gone */
+    bool damaged;  /* not as recorded, even where no byte is bad: an empty file is missing */
+    bool verified; /* content, not just sizes */
+    bool no_sums;  /* no checksums are recorded: another program's */
     bool renamed; /* the data file got its name without what protects it: that has `prefix` still */
     bool aside;   /* that was put aside, when an older one took its place */
     bool replaced; /* it is none of the files: what another program had made of one (replaced.h) */
