@@ -20,14 +20,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static bool
-is_missing(const char *name)
-{
-    struct stat st;
-
-    return stat(name, &st) != 0 && errno == ENOENT;
-}
-
 /* ---- open and close ---- */
 
 static bool
@@ -62,6 +54,17 @@ release(rset_handle *handle)
     free(handle);
 }
 
+/* Where the file is. One that cannot be looked at cannot be used (handle->refused), and other ranks that wait for this one are told; it goes
+ * by its name as it was given. */
+static void
+find_path(rset_handle *handle)
+{
+    if (rset_path_absolute(handle->name, &handle->path, &handle->refused) == RSET_OK)
+        (void)rset_path_is_link(handle->name, &handle->link, &handle->refused);
+    else
+        handle->path = rset_path_from_here(handle->name);
+}
+
 static rset_handle *
 allocate(const char *name, unsigned flags, hid_t fapl, haddr_t maxaddr, rset_err *err)
 {
@@ -77,11 +80,11 @@ allocate(const char *name, unsigned flags, hid_t fapl, haddr_t maxaddr, rset_err
     handle->followed = rset_mpi_usable() && is_followed(fapl);
     handle->refused = RSET_ERR_NONE;
     handle->name = strdup(name);
-    if (handle->name == NULL)
+    if (handle->name != NULL)
+        find_path(handle);
+    if (handle->path == NULL)
         (void)rset_fail(err, RSET_NOMEM, "%s: no memory to open it", name);
-    else if (rset_path_absolute(name, &handle->path, err) == RSET_OK &&
-             rset_path_is_link(name, &handle->link, err) == RSET_OK &&
-             rset_fapl_read(fapl, &handle->given, &handle->config, err) == RSET_OK &&
+    else if (rset_fapl_read(fapl, &handle->given, &handle->config, err) == RSET_OK &&
              rset_fapl_lower(fapl, &handle->given, &handle->lower_fapl, err) == RSET_OK)
         return handle;
     release(handle);
@@ -142,7 +145,7 @@ begin_session(rset_handle *handle, rset_found found, rset_err *err)
 static bool
 may_come_back(const rset_handle *handle)
 {
-    return is_missing(handle->name) && rset_config_covers(&handle->config, handle->path) &&
+    return rset_config_covers(&handle->config, handle->path) &&
            (handle->followed || !(rset_mpi_usable() && rset_h5err_paused()));
 }
 
@@ -160,43 +163,69 @@ answer(rset_handle *handle)
     handle->session = NULL;
 }
 
-/* The file is there, and the lower driver cannot open it, as `records` say. Other ranks wait for this one where theirs can be opened,
- * and are told. */
+/* The file is there, or may be, and cannot be opened, as handle->refused says, or else what the lower driver has put into `records`. Other
+ * ranks wait for this one where theirs can be opened, and are told. */
 static void
-begin_refused(rset_handle *handle, hid_t records)
+begin_refused(rset_handle *handle, rset_found found, hid_t records)
 {
     char     why[RSET_ERR_TEXT];
     rset_err ignored = RSET_ERR_NONE;
 
-    if (is_missing(handle->name) || !rset_mpi_usable() || rset_h5err_paused() ||
+    if (!rset_mpi_usable() || rset_h5err_paused() ||
         !rset_config_covers(&handle->config, handle->path) ||
-        begin_session(handle, RSET_UNOPENABLE, &ignored) != RSET_OK || handle->session == NULL)
+        begin_session(handle, found, &ignored) != RSET_OK || handle->session == NULL ||
+        handle->refused.status != RSET_OK)
         return;
     rset_h5err_first(records, why, sizeof why);
     (void)rset_fail(&handle->refused, RSET_IO, "%s: could not be opened: %.800s", handle->path,
                     why);
 }
 
+/* What is under a name that could not be opened? Why it cannot be looked at is in handle->refused. */
+static rset_found
+look_for(rset_handle *handle)
+{
+    bool missing = false;
+
+    if (handle->refused.status != RSET_OK ||
+        rset_path_is_missing(handle->name, &missing, &handle->refused) != RSET_OK)
+        return RSET_UNSEEN;
+    return missing ? RSET_MISSING : RSET_UNOPENABLE;
+}
+
+static void
+open_without_lower(rset_handle *handle, hid_t records, rset_err *err)
+{
+    const rset_found found = look_for(handle);
+
+    if (found != RSET_MISSING)
+        begin_refused(handle, found, records);
+    else if (may_come_back(handle) && begin_session(handle, found, err) == RSET_OK &&
+             handle->session != NULL && handle->followed)
+        answer(handle);
+    if (found == RSET_UNSEEN && handle->session == NULL)
+        *err = handle->refused;
+}
+
 /* Open of a file that should exist. */
 static void
 open_existing(rset_handle *handle, rset_err *err)
 {
-    const rset_handle *same = rset_open_find_shadow(handle->path);
+    const bool         seen = handle->refused.status == RSET_OK;
+    const rset_handle *same = seen ? rset_open_find_shadow(handle->path) : NULL;
     hid_t              records;
 
     if (same != NULL) {
         rset_handle_use_lower(handle, rset_session_at(same->session), handle->flags);
         return;
     }
-    rset_handle_use_lower(handle, handle->name, handle->flags);
+    if (seen)
+        rset_handle_use_lower(handle, handle->name, handle->flags);
     records = rset_h5err_take();
     if (handle->lower != NULL)
         (void)begin_session(handle, RSET_FOUND, err);
-    else if (may_come_back(handle) && begin_session(handle, RSET_MISSING, err) == RSET_OK &&
-             handle->session != NULL && handle->followed)
-        answer(handle);
-    if (handle->lower == NULL && handle->session == NULL && err->status == RSET_OK)
-        begin_refused(handle, records);
+    else
+        open_without_lower(handle, records, err);
     if (handle->lower == NULL && handle->session == NULL)
         rset_h5err_put(records);
     else if (records > 0)
@@ -256,9 +285,12 @@ check_protectable(const rset_handle *handle, rset_err *err)
 static void
 open_new(rset_handle *handle, rset_err *err)
 {
-    bool covered = rset_config_covers(&handle->config, handle->path);
-    bool missing = is_missing(handle->name);
+    bool covered = rset_config_covers(&handle->config, handle->path), missing = false;
 
+    if (handle->refused.status != RSET_OK)
+        *err = handle->refused;
+    if (err->status != RSET_OK || rset_path_is_missing(handle->name, &missing, err) != RSET_OK)
+        return;
     if (covered && !missing && !(handle->flags & H5F_ACC_EXCL)) {
         if ((handle->guard = rset_handle_open_lower(handle, handle->name,
                                                     rset_handle_plain(handle->flags))) == NULL)

@@ -111,6 +111,16 @@ rset_path_is_link(const char *name, bool *is_out, rset_err *err)
     return there || leads_nowhere() ? RSET_OK : cannot_look(name, err);
 }
 
+rset_status
+rset_path_is_missing(const char *name, bool *is_out, rset_err *err)
+{
+    struct stat sb;
+    const bool  there = stat(name, &sb) == 0;
+
+    *is_out = !there && errno == ENOENT;
+    return there || leads_nowhere() ? RSET_OK : cannot_look(name, err);
+}
+
 char *
 rset_path_from_here(const char *name)
 {

@@ -28,6 +28,8 @@ none_of_ours(const rset_session *session)
     const bool protects = rset_team_protects(session->team); /* this thread or another one */
     const bool others = rset_team_has_others(session->team);
 
+    if (session->how.found == RSET_UNSEEN)
+        return !others;
     if (session->how.found == RSET_UNOPENABLE)
         return !others || !concerns_us(session, others);
     if (session->how.found == RSET_FOUND &&
@@ -260,12 +262,14 @@ begin_to_settle(const rset_ending *e, rset_status why, bool in_step, rset_err *e
 {
     rset_session *session = e->session;
     rset_journal *journal = session->change.journal;
+    bool          as_left = false;
 
     if (session->at.local.dir == NULL)
         return RSET_OK;
+    (void)rset_session_is_as_left(session, &as_left,
+                                  NULL); /* where that cannot be seen, it may be another by now */
     /* The label of a step is for files that all have closed in it, that of one rank for a process alone. Without one all roll back. */
-    if (!rset_session_is_as_left(session) ||
-        (session->shadow.name == NULL && session->no_team.status != RSET_OK)) {
+    if (!as_left || (session->shadow.name == NULL && session->no_team.status != RSET_OK)) {
         session->change.journal = NULL;
         rset_journal_leave(journal);
         return RSET_OK;

@@ -31,7 +31,8 @@ typedef enum {
 typedef enum {
     RSET_FOUND,
     RSET_MISSING,
-    RSET_UNOPENABLE /* it is there, as far as that can be seen, and could not be opened */
+    RSET_UNOPENABLE, /* it is there, and could not be opened */
+    RSET_UNSEEN      /* it could not be looked at: it may be there, or lost */
 } rset_found;
 
 /* How a file is opened. */

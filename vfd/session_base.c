@@ -306,18 +306,25 @@ rset_session_has_external(rset_session *session)
     session->external = true;
 }
 
-bool
-rset_session_is_as_left(const rset_session *session)
+rset_status
+rset_session_is_as_left(const rset_session *session, bool *is_out, rset_err *err)
 {
     const struct stat *then = &session->change.left;
+    const char        *at = rset_session_at(session);
     struct stat        now;
 
-    return then->st_ino == 0 || !rset_session_is_changed(session) ||
-           session->at.local.next != NULL ||
-           (stat(rset_session_at(session), &now) == 0 && now.st_dev == then->st_dev &&
-            now.st_ino == then->st_ino && now.st_size == then->st_size &&
-            now.st_mtim.tv_sec == then->st_mtim.tv_sec &&
-            now.st_mtim.tv_nsec == then->st_mtim.tv_nsec);
+    *is_out =
+        then->st_ino == 0 || !rset_session_is_changed(session) || session->at.local.next != NULL;
+    if (*is_out)
+        return RSET_OK;
+    if (stat(at, &now) != 0)
+        return errno == ENOENT || errno == ENOTDIR
+                   ? RSET_OK
+                   : rset_fail_errno(err, RSET_IO, errno, "%s: cannot be looked at", at);
+    *is_out = now.st_dev == then->st_dev && now.st_ino == then->st_ino &&
+              now.st_size == then->st_size && now.st_mtim.tv_sec == then->st_mtim.tv_sec &&
+              now.st_mtim.tv_nsec == then->st_mtim.tv_nsec;
+    return RSET_OK;
 }
 
 bool

@@ -151,8 +151,8 @@ void rset_session_free(rset_session *session);
 rset_status rset_session_say_used(rset_session *session, rset_err *err);
 
 /* Is what lies under its name, or that of its shadow file, what the program has left there (rset_session_left)? True where that is
- * not known, or nothing has changed, or the program goes on to change it. Local. */
-bool rset_session_is_as_left(const rset_session *session);
+ * not known, or nothing has changed, or the program goes on to change it. RSET_IO: it cannot be looked at. Local. */
+rset_status rset_session_is_as_left(const rset_session *session, bool *is_out, rset_err *err);
 
 /* What has changed since it was opened, or committed, is of the past: it was committed. Local. */
 void rset_session_end_changes(rset_session *session);

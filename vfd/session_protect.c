@@ -76,8 +76,11 @@ protect_without_mpi(rset_ending *of, int n, rset_err *err)
 static rset_status
 still_as_left(const rset_session *session, rset_err *err)
 {
-    if (rset_session_is_as_left(session))
-        return RSET_OK;
+    bool        is = false;
+    rset_status st = rset_session_is_as_left(session, &is, err);
+
+    if (st != RSET_OK || is)
+        return st;
     return rset_fail(err, RSET_BUSY,
                      "%s: was changed, renamed or removed by another process before it was "
                      "protected; two jobs must not write the same files at once" RSET_ADVICE,

@@ -125,7 +125,7 @@ rset_delta_load(rset_dir *dir, const char *over_name, rset_overlay *out, rset_er
     rset_file_close(file, NULL);
     if (!out->complete)
         rset_overlay_free(out);
-    return st == RSET_NOMEM || st == RSET_IO ? rset_fail(err, st, "%s", own.text) : RSET_OK;
+    return st == RSET_NOMEM || st == RSET_IO ? rset_fail_as(err, &own) : RSET_OK;
 }
 
 rset_status

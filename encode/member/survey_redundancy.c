@@ -4,6 +4,7 @@
 #include "format/tree.h"
 #include "survey_internal.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -188,7 +189,7 @@ void
 rset_survey_note_unread(rset_evidence *ev, const rset_err *own)
 {
     if (own->status == RSET_IO && ev->unread == 0)
-        ev->unread = own->sys_errno;
+        ev->unread = own->sys_errno != 0 ? own->sys_errno : EIO;
 }
 
 rset_status

@@ -75,7 +75,13 @@ look_without_set(rset_recovery *r)
 static void
 explain_without_set(rset_recovery *r)
 {
-    if (r->mine.state != RSET_STATE_UNKNOWN)
+    const int unread = r->evidence->unread;
+
+    if (r->mine.state != RSET_STATE_UNKNOWN && unread != 0)
+        (void)rset_fail_errno(&r->rep.why, RSET_LOST, unread,
+                              "what is recorded of the file of rank %d cannot be read",
+                              r->args->world->rank);
+    else if (r->mine.state != RSET_STATE_UNKNOWN)
         (void)rset_fail(&r->rep.why, RSET_LOST,
                         "the file of rank %d is lost together with all that was recorded of it%s",
                         r->args->world->rank, r->was_left_over ? RSET_WAS_LEFT_OVER : "");

@@ -3,7 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
 #include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
 
 static _Thread_local int countdown;  /* 0: no fault in this thread alone */
 static atomic_int        everywhere; /* of all threads together; 0 or less: no fault */
@@ -144,6 +150,16 @@ end(void)
     return hit;
 }
 
+/* Nothing was wrong but that: whoever refuses says so, and blames nothing else. A lie is not noticed by who is told it. */
+static void
+check_said(const job *j, unsigned calls)
+{
+    if ((calls & FAILING_LIE) == 0 && strstr(job_text(j), "errno = ") == NULL &&
+        strstr(job_text(j), "cannot be read") == NULL)
+        fail_msg("call %d of rank %d failed, and it is not said: %s", faulty_at, faulty_rank,
+                 job_text(j));
+}
+
 rset_status
 failing_run(job *j, rset_status (*action)(job *j), unsigned calls, int rank, int at, bool *hit_out)
 {
@@ -154,6 +170,8 @@ failing_run(job *j, rset_status (*action)(job *j), unsigned calls, int rank, int
     st = action(j);
     j->before = NULL;
     *hit_out = end();
+    if (*hit_out && st != RSET_OK && !for_good)
+        check_said(j, calls);
     return st;
 }
 

@@ -21,7 +21,8 @@ enum {
 };
 
 /* Runs the action while call number `at` (from 1 on; 0: none) of `calls`, counted together, fails on that rank.
- * *hit_out: it came so far. Takes the job's `before`. */
+ * *hit_out: it came so far. Takes the job's `before`. Fails the test where the action fails and its message does not say what the call failed
+ * with. */
 rset_status failing_run(job *j, rset_status (*action)(job *j), unsigned calls, int rank, int at,
                         bool *hit_out);
 

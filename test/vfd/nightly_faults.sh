@@ -47,6 +47,8 @@ one() {
     # HDF5 reads for this rank alone when the driver has opened the file for all
     [ "$status" != 4 ] || grep -q redset-DIAG "$dir/log" || status=2
     local apart=$status
+    [ "$5" != look ] || [ "$status" != 3 ] || grep -qE 'Input/output error|cannot be read|could not be read' "$dir/log" ||
+        wrong 'refused, and not for what has failed'
     case $status in 0 | 2 | 3) ;; *) wrong "status $status (4: not the same on all ranks, 124: in time)" ;; esac
     ranks read 1
     if [ "$status" = 5 ] && [ -n "$new" ]; then ranks read "$new"; fi

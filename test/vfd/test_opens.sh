@@ -2,7 +2,8 @@
 # What an open, a creation or the first write takes is not to be had: an open or a creation of a file fails for want of descriptors,
 # memory, inodes or quota, at any place of a step that reads, changes or creates over what is protected; or a call that makes a name;
 # or there are no inodes from there on; or the directory may not be changed. On one rank, on more than can be rebuilt from the others, or
-# on all: all ranks hear the same, and what is read afterwards is of one commit.
+# on all: all ranks hear the same, and what is read afterwards is of one commit. And a rank that cannot look at its file, which may be lost, tells
+# the others at once.
 #
 #   OPENS_STEP=N   every Nth open of each operation; of calls that make names every (N + 6) / 7th; 29
 set -euo pipefail
@@ -54,6 +55,24 @@ points() {
     [ "$n" -gt 0 ]
 }
 
+# looks there|lost: the first looks of rank 1 fail, one at a time: who is refused hears of that
+looks() {
+    local at
+    for at in 1 2 3 4 5 6; do
+        rm -rf "$now" && cp -a "$work/made" "$now"
+        [ "$1" != lost ] || rm "$now/data_1.h5"*
+        fault=("LD_PRELOAD=$bin/libpreload_look.so${LD_PRELOAD:+:$LD_PRELOAD}" LOOK_RANK=1 "LOOK_AT=$at")
+        ranks readwrite 1 >"$work/one" 2>&1
+        fault=()
+        cat "$work/one"
+        case $status in
+            0) ;;
+            3) grep -q 'Input/output error' "$work/one" || return 1 ;;
+            *) return 1 ;;
+        esac
+    done
+}
+
 settings() { export HDF5_DRIVER_CONFIG="timeout=10 required=$1"; }
 settings yes
 mkdir "$now"
@@ -65,6 +84,8 @@ for rank in 1 all; do
     check "changed, rank $rank" points open "$step" update 1:2 1:2 "$rank"
     check "created over, rank $rank" points open "$step" write 2 2 "$rank"
 done
+check 'a file that cannot be looked at' looks there
+check 'a lost file that cannot be looked at' looks lost
 # what fails, and what is required
 ways=('name no' 'inodes yes' 'readonly yes') some=(others all)
 [ "$step" -gt 1 ] || ways+=('name yes' 'inodes no' 'readonly no') some+=(1)
