@@ -14,11 +14,9 @@
 #include "together.h"
 #include "view.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* ---- open and close ---- */
 

@@ -221,7 +221,8 @@ int rset_coll_child(const rset_comm *comm, int rank, int k);
 
 /* All leave by the same door (P4): returns the worst status of all ranks, the same on each, and *err
  * is then the message of the lowest rank that has it, with rank and host set (those that an earlier
- * agreement has set stay). What may follow from another failure (rset_err.follows) counts where there is no other. `host` names this process's host. `st` and *err are this rank's own outcome;
+ * agreement has set stay). What may follow from another failure (rset_err.follows) counts only where there
+ * is no other. `host` names this process's host. `st` and *err are this rank's own outcome;
  * when all is well *err is left as it is; err may be NULL. When the agreement itself fails: RSET_PEER,
  * and *err tells that, and then what this rank had to say. */
 rset_status rset_agree(rset_comm *comm, rset_status st, const char *host, rset_err *err);

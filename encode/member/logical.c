@@ -283,8 +283,8 @@ typedef struct source {
     const rset_pace *pace; /* NULL: as fast as it can be read */
 } source;
 
-/* Computes the sums of want->size bytes of a source, up to the first byte that cannot be read: *unread, if nothing could not before. Holes are not read: zeros add
- * nothing to a sum (crc64.c). */
+/* Computes the sums of want->size bytes of a source, up to the first byte that cannot be read: why is in *unread, unless that says something
+ * already. Holes are not read: zeros add nothing to a sum (crc64.c). */
 static rset_status
 read_sums(const source *s, const rset_sums *want, rset_sums *out, uint64_t *read_to, int *unread,
           rset_err *err)

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct trouble {
     const char *name;
@@ -48,9 +49,26 @@ applies(const trouble *t, tap_call call)
     return t->order != TAP_NOTHING || call == TAP_PWRITE;
 }
 
-/* The call that was struck first, shared with the child; -1: none. Messages decide in which order a rank reads
+/* The call that was struck first, shared with the child. Messages decide in which order a rank reads
  * and writes, so it need not be the one that the first run had at this place. */
-static _Atomic int *struck;
+static struct struck {
+    _Atomic int  call;  /* -1: none */
+    _Atomic bool names; /* it was to write a names file */
+} * struck;
+
+static bool
+is_of_names_file(const tap_event *e)
+{
+    char    link[64], path[4096];
+    ssize_t n;
+
+    if (e->call != TAP_PWRITE && e->call != TAP_FSYNC)
+        return e->to != NULL && strstr(e->to, ".redset.names") != NULL;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", e->fd);
+    n = readlink(link, path, sizeof path - 1);
+    path[n > 0 ? n : 0] = '\0';
+    return strstr(path, ".redset.names") != NULL;
+}
 
 static tap_order
 at_call(const tap_event *e, int *err_out)
@@ -62,7 +80,10 @@ at_call(const tap_event *e, int *err_out)
         hit = false;
     if (e->rank != ordered.rank || !hit || !applies(ordered.trouble, e->call))
         return TAP_GO;
-    *struck = *struck < 0 ? (int)e->call : *struck;
+    if (struck->call < 0) {
+        struck->call = (int)e->call;
+        struck->names = is_of_names_file(e);
+    }
     *err_out = ordered.trouble->err;
     return ordered.trouble->order;
 }
@@ -89,11 +110,12 @@ survivable(const trouble *t)
 
 /* What was not written, not made durable or not given its name cannot have succeeded. (A file system that
  * cannot sync a directory answers EINVAL or EROFS. An application that changes its file goes on without
- * an undo journal.) */
+ * an undo journal. A names file may list more than there is: what is not taken from it after a commit is told by nobody, and
+ * what is not added to it before one is missed by the judge.) */
 static bool
 must_be_told(const scene *s, const fault *f, tap_call call)
 {
-    if (s->job.change != NULL || survivable(f->trouble) ||
+    if (s->job.change != NULL || survivable(f->trouble) || struck->names ||
         (call == TAP_FSYNC && f->trouble->err == EROFS))
         return false;
     return call == TAP_PWRITE || call == TAP_FSYNC || call == TAP_RENAME;
@@ -138,7 +160,7 @@ check_told(const scene *s, const fault *f, const char *what)
     if (survivable(f->trouble) && mine->st != RSET_OK && (s->op->flags & SCENE_VAIN) == 0 &&
         strstr(mine->text, "closing it failed") == NULL) /* by the application, before a sync */
         sweep_violation("%s: not survived: %s", what, mine->text);
-    if (*struck >= 0 && must_be_told(s, f, (tap_call)*struck) && mine->st == RSET_OK &&
+    if (struck->call >= 0 && must_be_told(s, f, (tap_call)struck->call) && mine->st == RSET_OK &&
         !was_told_of_kept(s, f, mine) && !is_made_in_place(s, f))
         sweep_violation("%s: not reported", what);
     sweep_tally(mine->st == RSET_OK ? "faults without consequence" : "faults reported");
@@ -186,7 +208,8 @@ one_point(scene *s, fault f, tap_call call)
     ordered = f;
     if (struck == NULL)
         struck = sweep_shared(sizeof *struck);
-    *struck = -1;
+    struck->call = -1;
+    struck->names = false;
     tap_use(&hooks);
     end = sweep_child(run_in_child, s);
     if (tap_seen->calls[f.rank] < f.at)
