@@ -29,8 +29,7 @@ rset_shadow_guard(const rset_local *local, const char *name, rset_file **guard_o
     return st;
 }
 
-/* A file that could not be opened: one that this process may not open, or that is no regular file, is no program's that it shares it with.
- */
+/* Of a file that could not be opened: may a program have it? One that this process may not open belongs to somebody else, and left it. */
 static bool
 may_be_used(const rset_err *own)
 {
@@ -52,8 +51,7 @@ rset_guarded_look(rset_dir *dir, const char *name, rset_guard guard, rset_file *
     *used_out = !rset_file_guard_as(*file_out, guard, true);
     if (!*used_out)
         st = rset_file_has_name(dir, name, *file_out, &has_name, err);
-    if (st == RSET_OK &&
-        !has_name) /* who had it has removed that file, and a program may have made a new one */
+    if (st == RSET_OK && !has_name) /* removed by who had it; a program may have created another */
         st = rset_dir_find_file(dir, name, NULL, used_out, err);
     return st;
 }

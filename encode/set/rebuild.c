@@ -236,6 +236,21 @@ copy_all_good(rset_repair *rep, rset_err *err)
 
 /* ---- verifying and completing ---- */
 
+/* A member that cannot read its piece sends zeros, and says so when all agree: then that is the cause. */
+static rset_status
+say_other_content(const char *path, rset_err *err)
+{
+    const rset_status st =
+        rset_fail(err, RSET_LOST,
+                  "%s: the rebuilt content does not have the recorded checksum, so it "
+                  "was thrown away (P2); report this with the redundancy files",
+                  path);
+
+    if (err != NULL)
+        err->follows = 1;
+    return st;
+}
+
 static rset_status
 finish_data(rset_repair *rep, rset_err *err)
 {
@@ -249,15 +264,8 @@ finish_data(rset_repair *rep, rset_err *err)
         rset_sums_finish(&rep->new_sums[i]);
         if (!rep->over && f->has_sums &&
             (rset_sums_differ(&rep->new_sums[i], &f->sums, 0) < f->sums.nblocks ||
-             rep->new_sums[i].whole != f->sums.whole)) {
-            st = rset_fail(err, RSET_LOST,
-                           "%s: the rebuilt content does not have the recorded checksum, so it "
-                           "was thrown away (P2); report this with the redundancy files",
-                           f->path);
-            err->follows =
-                1; /* a member that cannot read its piece sends zeros, and says so when all agree */
-            return st;
-        }
+             rep->new_sums[i].whole != f->sums.whole))
+            return say_other_content(f->path, err);
         if (i == 0 && info->desc.generation != 0)
             rset_file_set_mark(rep->new_data.files[i], rep->generation);
         st = rset_file_set_attrs(rep->new_data.files[i], &attrs, err);

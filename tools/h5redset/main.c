@@ -258,8 +258,9 @@ protect_as_owner(job *j, const options *o, const picture *p)
 static void
 tell_unread(const options *o, const sightings *seen)
 {
-    for (size_t i = 0;
-         i < seen->n && o->command != COMMAND_STATUS && o->command != COMMAND_SCAVENGE; i++) {
+    if (o->command == COMMAND_STATUS || o->command == COMMAND_SCAVENGE)
+        return;
+    for (size_t i = 0; i < seen->n; i++) {
         const sighting *s = &seen->at[i];
 
         if (s->asked && (s->trouble != NULL || s->unread != 0))
