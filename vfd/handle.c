@@ -179,7 +179,7 @@ begin_refused(rset_handle *handle, rset_found found, hid_t records)
                     why);
 }
 
-/* What is under a name that could not be opened? Why it cannot be looked at is in handle->refused. */
+/* Does something have the name that could not be opened? Where it cannot be looked at, handle->refused has the reason. */
 static rset_found
 look_for(rset_handle *handle)
 {

@@ -93,9 +93,11 @@ is_what_was_opened(const rset_session *session, bool *is_out, rset_err *err)
     st = rset_dir_identity(session->at.local.dir, session->at.base, &now, err);
     if (st != RSET_OK || rset_identity_unchanged(&now, is) || now.inode == 0)
         return st;
-    if (rset_identity_same(&now, is))
+    *is_out = rset_identity_same(&now, is);
+    if (*is_out) {
         st = is_of_another_generation(session, &other, err);
-    *is_out = rset_identity_same(&now, is) && !other;
+        *is_out = !other;
+    }
     return st;
 }
 

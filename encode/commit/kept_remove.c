@@ -103,7 +103,7 @@ rset_kept_drop(const rset_local *local, uint64_t generation, rset_err *err)
     return st == RSET_OK ? rset_kept_remove(local, generation, err) : st;
 }
 
-/* The data file, in *out, where it has a second name; else zeros. Only then can a generation that is kept be the same file. */
+/* Finds the data file, *out, where it has a second name; else zeros. Only then can a generation that is kept be the same file. */
 static rset_status
 find_linked(const rset_local *local, rset_identity *out, rset_err *err)
 {
@@ -228,12 +228,15 @@ rset_kept_part(const rset_local *local, rset_evidence *ev, bool leads_back, rset
     rset_status    st = ev->nkept > 0 ? find_linked(local, &now, err) : RSET_OK;
     size_t         n = 0;
 
-    for (size_t i = 0; st == RSET_OK && i < ev->nkept; i++)
+    for (size_t i = 0; st == RSET_OK && i < ev->nkept; i++) {
         if (current != 0 && !rset_generation_newer(current, ev->kept[i])) {
             st = part_newer(local, ev, i, leads_back, &n, err);
-        } else if ((st = drop_same(local, ev->kept[i], &now, &same, err)) == RSET_OK && !same) {
-            ev->kept[n++] = ev->kept[i];
+            continue;
         }
+        st = drop_same(local, ev->kept[i], &now, &same, err);
+        if (st == RSET_OK && !same)
+            ev->kept[n++] = ev->kept[i];
+    }
     if (st != RSET_OK)
         return st;
     ev->nkept = n;

@@ -29,7 +29,7 @@ rset_shadow_guard(const rset_local *local, const char *name, rset_file **guard_o
     return st;
 }
 
-/* Of a file that could not be opened: may a program have it? One that this process may not open belongs to somebody else, and left it. */
+/* May a program have the file that could not be opened, as *own says? Not one that this process may not open: another user left it. */
 static bool
 may_be_used(const rset_err *own)
 {

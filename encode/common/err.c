@@ -65,6 +65,13 @@ rset_fail_as(rset_err *err, const rset_err *own)
     return err != NULL ? err->status : own->status;
 }
 
+void
+rset_note_unread(int *unread, int sys_errno)
+{
+    if (*unread == 0)
+        *unread = sys_errno;
+}
+
 bool
 rset_err_lacks_room(const rset_err *err)
 {

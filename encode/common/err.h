@@ -52,6 +52,9 @@ rset_status rset_fail_errno(rset_err *err, rset_status status, int sys_errno, co
 /* Records what another call has failed with, as it was recorded there. */
 rset_status rset_fail_as(rset_err *err, const rset_err *own);
 
+/* Notes in *unread what a look or a read failed with, 0: it did not, unless it has an errno already: the first counts. */
+void rset_note_unread(int *unread, int sys_errno);
+
 /* Did it fail because the file system, or the user's share of it, has no block or no inode left, or because a file would be larger
  * than this process may make one? */
 bool rset_err_lacks_room(const rset_err *err);

@@ -116,6 +116,15 @@ rset_damage_free(rset_damage *damage)
 }
 
 void
+rset_damage_take(rset_damage *from, rset_ranges *bad, int *unread)
+{
+    rset_ranges_free(bad);
+    *bad = from->bad;
+    rset_note_unread(unread, from->unread);
+    *from = (rset_damage){0};
+}
+
+void
 rset_verified_free(rset_verified *verified)
 {
     rset_damage_free(&verified->of_data);

@@ -82,8 +82,8 @@ rset_logical_open(const rset_local *local, const rset_info *info, rset_logical *
 
         if (i < local->nfiles && rset_local_dir(local, i) != NULL)
             st = open_content(local, i, &l.files[i], &sb, &own);
-        if (st == RSET_IO && l.unread == 0)
-            l.unread = own.sys_errno;
+        if (st == RSET_IO)
+            rset_note_unread(&l.unread, own.sys_errno);
         if (info != NULL && (st == RSET_ABSENT || st == RSET_DAMAGED || st == RSET_IO))
             st = RSET_OK;
         if (st != RSET_OK)
@@ -283,8 +283,7 @@ typedef struct source {
     const rset_pace *pace; /* NULL: as fast as it can be read */
 } source;
 
-/* Computes the sums of want->size bytes of a source, up to the first byte that cannot be read: why is in *unread, unless that says something
- * already. Holes are not read: zeros add nothing to a sum (crc64.c). */
+/* Computes the sums of want->size bytes of a source, up to the first byte that cannot be read: rset_note_unread says why in *unread. Holes are not read: zeros add nothing to a sum (crc64.c). */
 static rset_status
 read_sums(const source *s, const rset_sums *want, rset_sums *out, uint64_t *read_to, int *unread,
           rset_err *err)
@@ -310,7 +309,7 @@ read_sums(const source *s, const rset_sums *want, rset_sums *out, uint64_t *read
         at = rset_buffer_for_read(buf, s->at + off);
         if ((s->pace != NULL && !s->pace->go_on(s->pace->arg)) ||
             rset_layered_read(&s->file, s->at + off, at, len, &got, &own) != RSET_OK || got == 0) {
-            *unread = *unread != 0 ? *unread : own.sys_errno;
+            rset_note_unread(unread, own.sys_errno);
             *read_to = off;
             break;
         }
@@ -358,8 +357,7 @@ has_size(const rset_logical *l, int i, uint64_t size, int *unread)
     if (l->files[i] == NULL)
         return false;
     st = rset_file_stat(l->files[i], &sb, &own);
-    if (st != RSET_OK && *unread == 0)
-        *unread = own.sys_errno;
+    rset_note_unread(unread, own.sys_errno);
     return st == RSET_OK && (uint64_t)sb.st_size == size;
 }
 

@@ -268,18 +268,20 @@ typedef enum rset_content {
     RSET_CONTENT_ALL   /* that of the redundancy files as well */
 } rset_content;
 
-/* What was found not to be as recorded. Zeroed: nothing. */
+/* What differs from what is recorded of it: data files, or the payload of a redundancy file. Zeroed: nothing does. */
 typedef struct rset_damage {
-    rset_ranges bad; /* logical offsets; of a redundancy file those of its payload */
+    rset_ranges bad; /* logical offsets, or those of the payload */
     bool
         any; /* something has to be written again; with no bad byte where all that is missing is an empty file */
     int unread; /* errno of the first look or read that failed: nobody knows what is there. 0: all could be read */
 } rset_damage;
 void rset_damage_free(rset_damage *damage);
+/* Moves the bad ranges into *bad, in the place of what it has, and notes what could not be read in *unread. *from is zeroed. */
+void rset_damage_take(rset_damage *from, rset_ranges *bad, int *unread);
 
 /* Compares the data files with what `info` records, and finds what differs: a file that is missing or has another size is bad from
  * end to end, otherwise each block whose checksum differs (`content`; a file without recorded sums is taken as it is). An
- * unreadable block is bad. *out: as it was initialised before, is replaced. Reads each byte at most once. */
+ * unreadable block is bad. *out, which was initialised, is replaced. Reads each byte at most once. */
 rset_status rset_verify_data(const rset_local *local, const rset_info *info, bool content,
                              rset_damage *out, rset_err *err);
 

@@ -30,7 +30,7 @@ take_descriptor(rset_survey_run *s, const char *name, const rset_name *parsed, r
     return st == RSET_NOMEM ? rset_fail(err, st, "%s: no memory", name) : RSET_OK;
 }
 
-/* What lies under the data file's own name, if there is one. */
+/* Notes the file that has the data file's name, "": none, and what that says of itself. */
 static rset_status
 take_data(rset_dir *dir, const char *data_name, rset_evidence *ev, rset_err *err)
 {

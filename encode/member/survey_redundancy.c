@@ -188,8 +188,8 @@ has_vanished(const rset_survey_run *s, const find *f, rset_status st)
 void
 rset_survey_note_unread(rset_evidence *ev, const rset_err *own)
 {
-    if (own->status == RSET_IO && ev->unread == 0)
-        ev->unread = own->sys_errno != 0 ? own->sys_errno : EIO;
+    if (own->status == RSET_IO)
+        rset_note_unread(&ev->unread, own->sys_errno != 0 ? own->sys_errno : EIO);
 }
 
 rset_status

@@ -49,16 +49,6 @@ look_who_wrote_it(rset_repair *rep)
         (void)rset_is_altered(rep->local, rep->evidence, &rep->header.infos[0], &rep->altered);
 }
 
-/* What was found before, or just now, is the member's health. */
-static void
-take_damage(rset_damage *from, rset_ranges *bad, rset_health *h)
-{
-    rset_ranges_free(bad);
-    *bad = from->bad;
-    h->unread = h->unread != 0 ? h->unread : from->unread;
-    *from = (rset_damage){0};
-}
-
 /* Is its content known, as compared with its own record of the generation? */
 static bool
 knows_data(const rset_repair *rep)
@@ -91,7 +81,7 @@ verify_data(rset_repair *rep, rset_health *h, rset_err *err)
         st = look_back(rep, &found, err);
     rep->data_out = rep->damaged = found.any;
     rep->undo = rep->undo && !found.any;
-    take_damage(&found, &h->data, h);
+    rset_damage_take(&found, &h->data, &h->unread);
     if (st == RSET_OK)
         look_who_wrote_it(rep);
     return st;
@@ -110,7 +100,7 @@ verify_payload(rset_repair *rep, rset_health *h, rset_err *err)
         rep->verified->of_payload = (rset_damage){0};
         rep->verified->payload = false;
     }
-    take_damage(&found, &h->payload, h);
+    rset_damage_take(&found, &h->payload, &h->unread);
     return st;
 }
 

@@ -213,7 +213,7 @@ remove_guarded(void *arg)
     return rset_guarded_remove(now.local.dir, now.name, RSET_GUARD_WRITTEN, &used, arg);
 }
 
-/* Whether a program has it is not known by who cannot look: no descriptor, or a disk that does not answer. */
+/* Who cannot look, for want of a descriptor or because the disk does not answer, does not know whether a program has the file. */
 static void
 what_cannot_be_looked_at_stays(void **state)
 {

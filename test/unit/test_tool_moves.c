@@ -165,7 +165,7 @@ all_are_brought(const trial *t)
     return NULL;
 }
 
-/* What is saved is only read. */
+/* Scavenge only reads the files that it saves. */
 static const char *
 sources_are_untouched(const trial *t)
 {

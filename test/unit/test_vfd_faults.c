@@ -158,7 +158,7 @@ open64(const char *name, int flags, ...)
     return fails(LOWER_ONCE) ? -1 : (int)syscall(SYS_openat, AT_FDCWD, name, flags, mode);
 }
 
-/* What the driver itself asks of a name: those calls of its objects, by the linker (NAME.wrap). */
+/* The driver's own looks at names go through these: the linker puts them in the place of its calls (NAME.wrap). */
 #define LOOK(type, call, bad, parameters, ...)                                                     \
     type __real_##call parameters;                                                                 \
     type __wrap_##call parameters;                                                                 \

@@ -19,7 +19,7 @@ typedef struct tool_run {
 tool_run tool_run_do(int (*run)(int argc, char **argv), const char *const *argv, int at);
 void     tool_run_free(tool_run *r);
 
-/* What the tool itself asks of a path: that call of the program's objects, by the linker. Once in a program, with its NAME.wrap. */
+/* The tool's own looks at paths go through this: the linker puts it in the place of those calls (NAME.wrap). Once in a program. */
 #define TOOL_RUN_LOOK(name)                                                                        \
     int __real_##name(const char *path, struct stat *out);                                         \
     int __wrap_##name(const char *path, struct stat *out);                                         \

@@ -3,6 +3,7 @@
 #define PRELOAD_H
 
 #include <dlfcn.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,16 @@ next(const char *name)
 typedef ssize_t (*write_type)(int, const void *, size_t, off64_t);
 typedef int (*rename_type)(int, const char *, int, const char *);
 typedef int (*rename2_type)(int, const char *, int, const char *, unsigned);
+typedef long (*syscall_type)(long, long, long, long, long, long, long);
+typedef int (*openat_type)(int, const char *, int, mode_t);
+
+/* The six arguments that a syscall has at most. */
+static inline void
+take_arguments(va_list args, long a[6])
+{
+    for (int i = 0; i < 6; i++)
+        a[i] = va_arg(args, long);
+}
 
 /* The path of an open file into `name`; "": it has none. */
 static inline void

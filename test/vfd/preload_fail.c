@@ -246,8 +246,6 @@ typedef int (*unlink_type)(int, const char *, int);
 typedef int (*access_type)(int, const char *, int, int);
 typedef int (*sync_type)(int);
 typedef int (*open_type)(const char *, int, mode_t);
-typedef long (*syscall_type)(long, long, long, long, long, long, long);
-typedef int (*openat_type)(int, const char *, int, mode_t);
 
 int
 open(const char *name, int flags, ...)
@@ -300,8 +298,7 @@ syscall(long number, ...)
     long    a[6];
 
     va_start(args, number);
-    for (int i = 0; i < 6; i++)
-        a[i] = va_arg(args, long);
+    take_arguments(args, a);
     va_end(args);
     if (fails_by_number(number, a))
         return -1;

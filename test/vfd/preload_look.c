@@ -75,9 +75,6 @@ LOOK(DIR *, fdopendir, NULL, (int fd), fd)
 
 /* ---- an open of what is there ---- */
 
-typedef long (*syscall_type)(long, long, long, long, long, long, long);
-typedef int (*openat_type)(int, const char *, int, mode_t);
-
 int
 openat(int dir, const char *name, int flags, ...)
 {
@@ -102,8 +99,7 @@ syscall(long number, ...)
     long    a[6];
 
     va_start(args, number);
-    for (int i = 0; i < 6; i++)
-        a[i] = va_arg(args, long);
+    take_arguments(args, a);
     va_end(args);
     if (number == SYS_openat2 && (*(const uint64_t *)a[2] & O_CREAT) == 0 &&
         fails(__builtin_return_address(0)))

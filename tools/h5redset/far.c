@@ -50,8 +50,7 @@ dir_of_far(const char *dir, const char *first, const char *path)
     return out;
 }
 
-/* That directory, or the nearest above it that is there; *is_out: it is that. RSET_ABSENT: there is none. RSET_IO: what is there cannot be
- * opened. */
+/* Opens the directory of that path, *is_out, or the nearest above it that is there. RSET_ABSENT: none is. RSET_IO: one cannot be opened. */
 static rset_status
 open_nearest(const char *path, rset_dir **dir_out, bool *is_out, rset_err *err)
 {

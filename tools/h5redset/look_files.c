@@ -106,16 +106,13 @@ compare(sighting *s, const files *f, const rset_evidence *ev, bool content, rset
     if (info->nfiles > f->n)
         return rset_fail(err, RSET_IO, "its redundancy file was another a moment ago");
     st = rset_verify_covered(&f->local, ev, content, &found, err);
-    s->data = found.bad;
     s->damaged = found.any;
-    s->unread = s->unread != 0 ? s->unread : found.unread;
-    found = (rset_damage){0};
+    rset_damage_take(&found, &s->data, &s->unread);
     if (st == RSET_OK && !ev->undo.there && !ev->is_void)
         look_who_wrote_it(s, f, ev);
     if (st == RSET_OK)
         st = rset_verify_payload(&f->local, ev, content, &found, err);
-    s->payload = found.bad;
-    s->unread = s->unread != 0 ? s->unread : found.unread;
+    rset_damage_take(&found, &s->payload, &s->unread);
     s->no_sums = !ev->header.has_payload_sums;
     for (int i = 0; i < info->nfiles; i++)
         s->no_sums = s->no_sums || !info->files[i].has_sums;
@@ -201,7 +198,7 @@ look_at(sighting *s, bool content)
     else
         trouble(s, &err);
     if (f.evidence.has_header || !s->said.has_header) { /* else it was there a moment ago */
-        s->unread = s->unread != 0 ? s->unread : f.evidence.unread;
+        rset_note_unread(&s->unread, f.evidence.unread);
         note(s, &f.evidence, &s->said);
     }
     if (later.has_header)

@@ -253,8 +253,8 @@ protect_as_owner(job *j, const options *o, const picture *p)
     return EXITS_ERROR;
 }
 
-/* What cannot be read counts as lost or damaged, and may be had when the storage answers again. status says so of each file, and scavenge
- * what it brings instead. */
+/* Tells which files could not be read: they count as lost or damaged, and may be had when the storage answers again. status says so of each
+ * file, and scavenge what it brings instead. */
 static void
 tell_unread(const options *o, const sightings *seen)
 {

@@ -165,7 +165,7 @@ describe_seen(const member *m)
     }
 }
 
-/* What cannot be read may be had when the storage answers again. */
+/* A file that cannot be read may be had when the storage answers again. */
 char *
 describe_state(const member *m)
 {
