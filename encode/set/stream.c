@@ -214,15 +214,17 @@ make_rounds(rset_stream *s)
 {
     const size_t wanted = s->plan->most > 0 ? (size_t)s->plan->most : 1;
     const size_t placed = s->cut.bytes / PLACED < s->cut.jobs ? s->cut.bytes / PLACED : s->cut.jobs;
-    bool         can = true;
+    uint8_t     *begin;
+    bool         can;
 
     s->arena = s->cut.bytes + placed * rset_buffer_size(0);
+    s->room = rset_buffers_alloc(RSET_WINDOW * s->arena, &begin);
+    can = s->room != NULL;
     for (int w = 0; w < RSET_WINDOW; w++) {
-        s->rounds[w].arena = malloc(s->arena);
+        s->rounds[w].arena = can ? begin + (size_t)w * s->arena : NULL;
         s->rounds[w].roles = calloc(s->cut.jobs, sizeof *s->rounds[w].roles);
         s->rounds[w].requests = calloc(s->cut.jobs * wanted, sizeof *s->rounds[w].requests);
-        can = can && s->rounds[w].arena != NULL && s->rounds[w].roles != NULL &&
-              s->rounds[w].requests != NULL;
+        can = can && s->rounds[w].roles != NULL && s->rounds[w].requests != NULL;
     }
     return can ? RSET_OK
                : rset_fail(s->err, RSET_NOMEM, "no memory for %d buffers of %zu bytes", RSET_WINDOW,
@@ -265,9 +267,10 @@ stream_init(rset_stream *s)
 static void
 stream_free(rset_stream *s)
 {
+    bool ours = true;
+
     for (int w = 0; w < RSET_WINDOW; w++) {
         rset_round *round = &s->rounds[w];
-        bool        ours = true;
 
         for (size_t i = 0; i < round->nroles; i++)
             if (round->roles[i].in.active)
@@ -275,11 +278,11 @@ stream_free(rset_stream *s)
         for (size_t i = 0; i < round->nrequests; i++)
             if (round->requests[i].active)
                 ours = rset_comm_cancel(s->set, &round->requests[i]) && ours;
-        if (ours)
-            free(round->arena);
         free(round->roles);
         free(round->requests);
     }
+    if (ours)
+        free(s->room);
     rset_small_free(s);
     free(s->worker.scratch);
     rset_rounds_free(&s->cut);

@@ -36,7 +36,7 @@ typedef struct rset_round {
     size_t     nroles, left; /* left: roles not done */
     uint64_t   job;          /* its first */
     rset_role *roles;
-    uint8_t   *arena; /* where the roles' sums lie */
+    uint8_t   *arena; /* where the roles' sums lie: a part of the stream's room */
     size_t     arena_used;
     rset_req  *requests; /* for the sends of the last sources */
     size_t     nrequests;
@@ -74,6 +74,7 @@ typedef struct rset_stream {
     int               stripe; /* of the next round */
     uint64_t          jobs;   /* numbered so far, the same on all members */
     size_t            arena;  /* bytes of a round's */
+    uint8_t          *room;   /* with the arenas of all rounds */
     rset_worker       worker;
     rset_round        rounds[RSET_WINDOW];
     rset_small        small;

@@ -1,10 +1,12 @@
 /* test_buffer.c: a buffer begins where copies to and from its file are fast, wherever its memory and the file's offset lie. */
 #include "store/buffer.h"
 
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -40,10 +42,30 @@ no_buffer_begins_just_behind_its_file(void **state)
     free(memory);
 }
 
+/* All of it can be written, and what is large lies in whole large pages. */
+static void
+many_buffers_lie_in_large_pages(void **state)
+{
+    static const size_t sizes[] = {1, RSET_BUFFER_LARGE - 1, RSET_BUFFER_LARGE,
+                                   4 * RSET_BUFFER_LARGE + 4097};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        uint8_t *begin = NULL, *room = rset_buffers_alloc(sizes[i], &begin);
+
+        assert_non_null(room);
+        assert_true(begin >= room && begin + sizes[i] <= room + malloc_usable_size(room));
+        assert_true(sizes[i] < RSET_BUFFER_LARGE || (uintptr_t)begin % RSET_BUFFER_LARGE == 0);
+        memset(begin, 1, sizes[i]);
+        free(room);
+    }
+}
+
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(no_buffer_begins_just_behind_its_file)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(no_buffer_begins_just_behind_its_file),
+                                       cmocka_unit_test(many_buffers_lie_in_large_pages)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
