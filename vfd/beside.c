@@ -26,7 +26,7 @@ rset_beside_open(rset_beside *b, rset_err *err)
     rset_err          own = RSET_ERR_NONE;
     const rset_status st = rset_dir_open(b->dir_path, false, &b->local.dir, &own);
 
-    return st == RSET_OK || st == RSET_ABSENT ? RSET_OK : rset_fail(err, st, "%s", own.text);
+    return st == RSET_OK || st == RSET_ABSENT ? RSET_OK : rset_fail_as(err, &own);
 }
 
 rset_status

@@ -104,12 +104,14 @@ take_paths(rset_plain_files *f, const char *const *paths, rset_err *err)
 static rset_status
 open_places(rset_plain_files *f, rset_err *err)
 {
-    rset_err    own = RSET_ERR_NONE;
-    rset_status st = RSET_OK;
+    for (int i = 0; i < f->nplaces; i++) {
+        rset_err          own = RSET_ERR_NONE;
+        const rset_status st = rset_dir_open(f->places[i].path, false, &f->places[i].dir, &own);
 
-    for (int i = 0; (st == RSET_OK || st == RSET_ABSENT) && i < f->nplaces; i++)
-        st = rset_dir_open(f->places[i].path, false, &f->places[i].dir, &own);
-    return st == RSET_OK || st == RSET_ABSENT ? RSET_OK : rset_fail(err, st, "%s", own.text);
+        if (st != RSET_OK && st != RSET_ABSENT)
+            return rset_fail_as(err, &own);
+    }
+    return RSET_OK;
 }
 
 /* The places are open, or not any more. */

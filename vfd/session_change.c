@@ -48,7 +48,7 @@ go_on_without(rset_session *session, const rset_err *why, rset_err *err)
     rset_status st;
 
     if (why->status == RSET_BUSY) /* another process keeps it, of what it changes itself */
-        return rset_fail(err, why->status, "%s", why->text);
+        return rset_fail_as(err, why);
     if (session->config.required)
         return rset_fail(err, why->status, "%s; atomic=no changes files in place", why->text);
     st = session->change.journal != NULL

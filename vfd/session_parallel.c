@@ -21,7 +21,7 @@ resolve_without(rset_session *session, const rset_err *own, const rset_err *why,
     session->basis.company = RSET_COMPANY_ABSENT;
     if (session->config.required && alone == RSET_OK && !only_some &&
         rset_evidence_asks(&session->at.evidence))
-        return rset_fail(err, why->status, "%s", why->text);
+        return rset_fail_as(err, why);
     if (alone == RSET_ABSENT &&
         session->how.followed) /* HDF5 would read fill values instead (P2) */
         return rset_fail(err, why->status,
@@ -30,7 +30,7 @@ resolve_without(rset_session *session, const rset_err *own, const rset_err *why,
                          "rebuild\" before: %.500s",
                          session->at.path, why->text);
     if (alone == RSET_ABSENT)
-        return rset_fail(err, alone, "%s", own->text);
+        return rset_fail_as(err, own);
     if (alone != RSET_OK)
         return rset_fail(err, alone, "%s; and the other ranks were not there to help: %s",
                          own->text, why->text);
@@ -401,7 +401,7 @@ rset_session_resolve_parallel(rset_session *session, rset_status own, const rset
     if (st == RSET_PEER)
         return resolve_without(session, &mine, &why, p.told, a.only_some, err);
     if (st != RSET_OK)
-        return rset_fail(err, st, "%s", why.text);
+        return rset_fail_as(err, &why);
     a.most = p.most;
     a.fallback = (p.bits & RSET_BIT_NEWEST) == 0;
     a.reads = p.reads &&

@@ -225,7 +225,7 @@ meet(rset_ending *e, int mates, rset_status *before, rset_err *err)
         session->basis.content = RSET_CONTENT_IS_PROTECTED;
     if (st == RSET_OK && (e->p.bits & RSET_BIT_EXTERNAL) != 0 && session->team->comm->rank == 0)
         rset_external_note(session->at.path, session->external);
-    return st == RSET_OK ? RSET_OK : rset_fail(err, st, "%s", why.text);
+    return st == RSET_OK ? RSET_OK : rset_fail_as(err, &why);
 }
 
 /* May it be protected with the others? Finishes an older commit first. */

@@ -118,7 +118,7 @@ static rset_status
 transport_failed(rset_comm *comm, const rset_err *why, rset_err *err)
 {
     give_up(comm, why->text);
-    (void)rset_fail(err, why->status, "%s", why->text);
+    (void)rset_fail_as(err, why);
     return why->status;
 }
 

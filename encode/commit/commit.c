@@ -31,7 +31,7 @@ rename_new(const rset_local *local, const char *name, const char *suffix, rset_e
 
     free(temp);
     free(to);
-    return st == RSET_OK || st == RSET_ABSENT ? st : rset_fail(err, st, "%s", own.text);
+    return st == RSET_OK || st == RSET_ABSENT ? st : rset_fail_as(err, &own);
 }
 
 /* The redundancy file that was prepared is not there. OK: somebody else has published it. RSET_IO: it was removed, and the data must
@@ -243,7 +243,7 @@ rset_commit_settle(const rset_local *local, uint64_t generation, int seconds, rs
                                           seconds, &held, &own);
 
     if (st == RSET_BUSY || st == RSET_NOMEM)
-        return rset_fail(err, st, "%s", own.text);
+        return rset_fail_as(err, &own);
     st = rset_survey_local(local, ev, err);
     if (st == RSET_OK && is_left(ev, generation))
         st = rset_commit_complete(local, generation, ev, err);

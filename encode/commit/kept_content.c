@@ -105,8 +105,7 @@ copy_base(const rset_kept_expanding *x, rset_file *to, bool *there_out)
     free(name);
     *there_out = st == RSET_OK;
     if (st != RSET_OK)
-        return st == RSET_ABSENT || st == RSET_DAMAGED ? RSET_OK
-                                                       : rset_fail(x->err, st, "%s", own.text);
+        return st == RSET_ABSENT || st == RSET_DAMAGED ? RSET_OK : rset_fail_as(x->err, &own);
     st = rset_layered_size(&from, &size, x->err);
     size = size < x->undo.head.size ? size : x->undo.head.size;
     if (st == RSET_OK)
@@ -130,9 +129,8 @@ lay_entries(const rset_kept_expanding *x, const rset_undo *undo, rset_file *to)
     if (st == RSET_OK)
         st = rset_overlay_copy(&undo->kept, file, to, &own);
     rset_file_close(file, NULL);
-    return st == RSET_OK || st == RSET_ABSENT || st == RSET_DAMAGED
-               ? RSET_OK
-               : rset_fail(x->err, st, "%s", own.text);
+    return st == RSET_OK || st == RSET_ABSENT || st == RSET_DAMAGED ? RSET_OK
+                                                                    : rset_fail_as(x->err, &own);
 }
 
 /* What the newest was when it was protected, over what it is now. */

@@ -80,10 +80,12 @@ read_what_leads_back(rset_kept_expanding *x, uint64_t generation, bool *there_ou
     if (st == RSET_OK)
         st = lock(x, &own);
     if (st != RSET_OK)
-        return rset_fail(x->err, st, "%s", own.text);
+        return rset_fail_as(x->err, &own);
     st = rset_undo_read(x->journal, &x->undo, &own);
-    if (st == RSET_IO || st == RSET_NOMEM)
-        return rset_fail(x->err, st == RSET_IO ? RSET_DAMAGED : st, "%s", own.text);
+    if (st == RSET_IO || st == RSET_NOMEM) {
+        own.status = st == RSET_IO ? RSET_DAMAGED : st;
+        return rset_fail_as(x->err, &own);
+    }
     if (st != RSET_OK || !rset_undo_leads_to(&x->undo, generation, x->undo.head.size))
         return RSET_OK;
     return rset_dir_find_file(x->of->dir, x->to.undo, NULL, there_out, x->err);

@@ -144,8 +144,10 @@ read_source(const rset_kept_source *s, uint64_t off, void *buf, size_t len, size
 
     *got_out = len;
     st = rset_layered_read(s->file, off, buf, len, got_out, &own);
-    if (st != RSET_OK)
-        return rset_fail(err, s->may_fail ? RSET_DAMAGED : st, "%s", own.text);
+    if (st != RSET_OK) {
+        own.status = s->may_fail ? RSET_DAMAGED : st;
+        return rset_fail_as(err, &own);
+    }
     if (*got_out < len && !s->may_end)
         st = rset_fail(err, RSET_IO, "%s: is shorter than it was", rset_file_path(s->file->base));
     return st;

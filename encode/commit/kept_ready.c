@@ -41,7 +41,7 @@ rset_kept_make_ready(const rset_local *local, uint64_t generation, bool readonly
         return st == RSET_OK ? note_name(local, generation, err) : RSET_OK;
     if (st == RSET_OK) {
         st = rset_kept_expand(local, generation, &why);
-        return st == RSET_OK || st == RSET_DAMAGED ? RSET_OK : rset_fail(err, st, "%s", why.text);
+        return st == RSET_OK || st == RSET_DAMAGED ? RSET_OK : rset_fail_as(err, &why);
     }
     return rset_fail(
         err, st,

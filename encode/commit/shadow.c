@@ -207,7 +207,7 @@ make_way(const rset_local *local, rset_evidence *ev, bool in_step, rset_journal 
         return RSET_OK;
     rset_journal_leave(*out);
     *out = NULL;
-    return in_step ? rset_fail(err, st, "%s", own.text)
+    return in_step ? rset_fail_as(err, &own)
                    : rset_change_begin(&plain, ev, RSET_KEEP_NOTHING, out, err);
 }
 

@@ -87,7 +87,7 @@ rset_logical_open(const rset_local *local, const rset_info *info, rset_logical *
         if (info != NULL && (st == RSET_ABSENT || st == RSET_DAMAGED || st == RSET_IO))
             st = RSET_OK;
         if (st != RSET_OK)
-            st = rset_fail(err, st, "%s", own.text);
+            st = rset_fail_as(err, &own);
         l.start[i + 1] =
             l.start[i] + (info != NULL ? info->files[i].attrs.size : content_size(local, i, &sb));
     }

@@ -43,7 +43,7 @@ rset_space_add(rset_space *counted, rset_dir *dir, const char *name, uint64_t *b
     if (st == RSET_ABSENT)
         return RSET_OK;
     if (st != RSET_OK)
-        return rset_fail(err, st, "%s", own.text);
+        return rset_fail_as(err, &own);
     if (!is_new(counted, &sb, &new))
         return rset_fail(err, RSET_NOMEM, "%s/%s: no memory to count it", rset_dir_path(dir), name);
     if (new)

@@ -168,7 +168,7 @@ static rset_status
 taken(rset_status st, rset_name_kind kind, const char *name, const rset_err *own, rset_err *err)
 {
     if (st == RSET_NOMEM || st == RSET_USAGE)
-        return rset_fail(err, st, "%s", own->text);
+        return rset_fail_as(err, own);
     if (st == RSET_IO && kind == RSET_NAME_REDO)
         return rset_fail(err, st,
                          "%s: the update that it holds was decided on, and it cannot be read; "

@@ -140,7 +140,7 @@ rset_undo_load(rset_dir *dir, const char *prefix, uint64_t generation, rset_undo
         return st;
     rset_undo_free(out);
     if (st != RSET_IO)
-        return rset_fail(err, st, "%s", own.text);
+        return rset_fail_as(err, &own);
     return rset_fail(err, st,
                      "%s; without this undo journal nobody can tell what the file was before it "
                      "was changed: check the storage, and open again",
@@ -255,7 +255,7 @@ open_base(rset_dir *dir, const char *journal, const char *name, rset_file **out,
     (void)rset_file_access(dir, journal, &access);
     if (st == RSET_ABSENT)
         return rset_file_create(dir, name, &access, out, err);
-    return st == RSET_OK ? st : rset_fail(err, st, "%s", own.text);
+    return st == RSET_OK ? st : rset_fail_as(err, &own);
 }
 
 /* Lays the old bytes over the file. */

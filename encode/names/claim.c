@@ -102,7 +102,7 @@ rset_claim_to_repair(rset_dir *dir, const char *prefix, const char *path, int se
         own = RSET_ERR_NONE;
         st = rset_claim(dir, prefix, path, RSET_CLAIM_REPAIR, claim_out, &own);
     }
-    return st == RSET_OK ? st : rset_fail(err, st, "%s", own.text);
+    return st == RSET_OK ? st : rset_fail_as(err, &own);
 }
 
 void

@@ -132,7 +132,7 @@ open_names(note *w, rset_err *err)
             rset_file_follow(w->file, origin);
         st = read_locked(w, err);
     } else if (st == RSET_NOMEM) {
-        st = rset_fail(err, st, "%s", own.text);
+        st = rset_fail_as(err, &own);
     } else {
         st = rset_stems_load(w->dir, w->prefix, &w->stems, &w->noted, err);
         if (st == RSET_OK)

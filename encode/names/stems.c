@@ -287,5 +287,5 @@ rset_stems_load(rset_dir *dir, const char *prefix, rset_stems *out, rset_noted *
     if (st == RSET_OK)
         st = rset_stems_unpack(buf, len, prefix, out, noted, &own);
     free(buf);
-    return st == RSET_NOMEM ? rset_fail(err, st, "%s", own.text) : RSET_OK;
+    return st == RSET_NOMEM ? rset_fail_as(err, &own) : RSET_OK;
 }

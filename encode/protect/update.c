@@ -475,7 +475,7 @@ attempt(update *u, bool *done_out)
     st = compute(u);
     p->err = err;
     *done_out = st == RSET_OK;
-    return st == RSET_PEER ? rset_fail(err, st, "%s", why.text) : RSET_OK;
+    return st == RSET_PEER ? rset_fail_as(err, &why) : RSET_OK;
 }
 
 rset_status

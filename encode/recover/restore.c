@@ -168,7 +168,7 @@ rset_recovery_why_not(rset_recovery *r)
 
     st = rset_agree(r->args->world, st, r->args->host, &why);
     r->rep.why = why;
-    return st == RSET_PEER ? rset_fail(r->err, st, "%s", why.text) : RSET_OK;
+    return st == RSET_PEER ? rset_fail_as(r->err, &why) : RSET_OK;
 }
 
 /* ---- bringing it back ---- */
@@ -244,7 +244,7 @@ hold(rset_recovery *r)
     st = rset_claim_to_repair(local->dir, local->prefix, rset_local_name(local), patience(r),
                               &r->rep.held, &own);
     if (st == RSET_BUSY || st == RSET_NOMEM)
-        return rset_fail(r->err, st, "%s", own.text);
+        return rset_fail_as(r->err, &own);
     st = rset_evidence_is_current(local, r->args->evidence, &current, r->err);
     if (st != RSET_OK || current)
         return st;

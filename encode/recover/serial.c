@@ -166,7 +166,7 @@ hold(rset_serial *v)
     if (!a->readonly && !a->dry_run && v->held == NULL)
         st = rset_claim_to_repair(a->local->dir, a->local->prefix, rset_local_name(a->local),
                                   RSET_SERIAL_TIMEOUT, &v->held, &own);
-    return st == RSET_BUSY || st == RSET_NOMEM ? rset_fail(v->s.err, st, "%s", own.text) : RSET_OK;
+    return st == RSET_BUSY || st == RSET_NOMEM ? rset_fail_as(v->s.err, &own) : RSET_OK;
 }
 
 /* The evidence beside an old copy does not count. Its identity does: the rebuilt file takes the place of this file and of no other. */

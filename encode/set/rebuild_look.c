@@ -347,7 +347,7 @@ rset_repair_plan(rset_repair *rep, rset_coverage *coverage_out, rset_err *err)
         rset_cover(&rep->shape, rep->health, rep->flags, &rep->plan, coverage_out, &why);
 
     if (st != RSET_OK)
-        return rset_fail(err, st, "%s", why.text);
+        return rset_fail_as(err, &why);
     rep->redundancy_out = rep->redundancy_out && rep->health[rep->set->rank].want_payload;
     if (*coverage_out != RSET_COVERAGE_NOT)
         return RSET_OK;

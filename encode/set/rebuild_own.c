@@ -12,7 +12,7 @@ look_for_files(const rset_repair *rep, bool *there_out, rset_err *err)
     if (rep->local->dir == NULL)
         return RSET_OK;
     st = rset_local_there(rep->local, there_out, &own);
-    return st == RSET_OK || !rep->writable ? RSET_OK : rset_fail(err, st, "%s", own.text);
+    return st == RSET_OK || !rep->writable ? RSET_OK : rset_fail_as(err, &own);
 }
 
 /* Does the data file say itself that it is of another generation? */

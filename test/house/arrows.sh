@@ -50,6 +50,9 @@ found 'another room is included by its name: "room/file.h"' \
         sed -n 's/^ *# *include *"\([^"/]*\)"/\1/p' "$f" | while read -r h; do
             [ -e "${f%/*}/$h" ] || echo "$f: $h"; done; done)"
 
+never 'an error of another call is passed on as it was recorded (rset_fail_as): with its errno' \
+    'rset_fail\(.*"%s", [a-z_]+(\.|->)text\)' "${engine[@]}" vfd/*.[ch] tools/*/*.[ch]
+
 # Outside of encode/ its doors are all that is known of it: they say, by what they include themselves, which rooms' types
 # belong to them.
 doors='replicas/replicas|protect/protect|recover/recover|deleted/deletions|move/old_copies|rendezvous/rendezvous|comm/comm|comm/comm_local|comm/comm_hosted|comm/comm_alone|comm/mpi/comm_mpi|common/[a-z_0-9]+'

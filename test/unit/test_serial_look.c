@@ -271,7 +271,8 @@ descriptors(void)
     DIR *dir = opendir("/proc/self/fd");
     int  n = 0;
 
-    for (assert_non_null(dir); readdir(dir) != NULL;)
+    assert_non_null(dir);
+    while (readdir(dir) != NULL)
         n++;
     closedir(dir);
     return n;

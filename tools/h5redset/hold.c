@@ -103,7 +103,7 @@ hold_one(files *f, rset_dir *dir, const char *name, hold_from from, const job *j
             dir, name, "has it open", err);
     return st == RSET_OK || st == RSET_ABSENT || st == RSET_DAMAGED
                ? RSET_OK
-               : rset_fail(err, st, "%s", own.text);
+               : rset_fail_as(err, &own);
 }
 
 /* Of a program that has the file open without HDF5's lock. */
@@ -122,7 +122,7 @@ claim(files *f, const job *j, rset_err *err)
     if (st == RSET_BUSY)
         return say_open(j, &(obstacle){.name = f->prefix, .is_free = is_unclaimed}, f->dir,
                         f->names[0], "has it open to change it", err);
-    return st == RSET_OK ? st : rset_fail(err, st, "%s", own.text);
+    return st == RSET_OK ? st : rset_fail_as(err, &own);
 }
 
 /* A program may write a new file beside the old one, which it is going to replace. */

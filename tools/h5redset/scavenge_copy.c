@@ -216,7 +216,7 @@ write_staged(copy *c, rset_dir *stage, const char *name, rset_err *err)
         st = rset_file_sync(c->to, err);
     }
     closed = rset_file_close(c->to, &of_close);
-    return st == RSET_OK && closed != RSET_OK ? rset_fail(err, closed, "%s", of_close.text) : st;
+    return st == RSET_OK && closed != RSET_OK ? rset_fail_as(err, &of_close) : st;
 }
 
 /* The content that `local` means. *good_out: it was what it should be, and has its name in the target. */

@@ -257,7 +257,7 @@ mpi_poll(void *self, rset_message *in, bool *found_out, rset_err *err)
         RSET_NOMEM) /* it stays with MPI until the next look: who sent it waits for an answer */
         return RSET_OK;
     if (st != RSET_OK)
-        return rset_fail(err, st, "%s", own.text);
+        return rset_fail_as(err, &own);
     if (came.len > in->len) {
         st = rset_fail(err, RSET_PEER, "rank %d sent %zu bytes where at most %zu make sense",
                        came.peer, came.len, in->len);

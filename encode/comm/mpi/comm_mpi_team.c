@@ -33,5 +33,5 @@ rset_side_divide(rset_side *me, double timeout, rset_err *err)
         return RSET_OK;
     me->comm.dead = true; /* the others do not do this again */
     snprintf(me->comm.why, sizeof me->comm.why, "%s", own.text);
-    return rset_fail(err, st, "%s", own.text);
+    return rset_fail_as(err, &own);
 }
