@@ -52,8 +52,8 @@ look_around(rset_serial *v)
 static rset_status
 repair(rset_serial *v)
 {
-    rset_status              st = rset_search_pieces(&v->s);
-    const rset_found_member *own;
+    rset_status        st = rset_search_pieces(&v->s);
+    rset_found_member *own;
 
     if (st == RSET_OK && (v->mine.facts & RSET_FACT_GONE) != 0 && rset_search_has_one_left(&v->s))
         v->mine.facts &= ~(unsigned)RSET_FACT_GONE;
@@ -66,7 +66,8 @@ repair(rset_serial *v)
     if (st != RSET_OK)
         return st;
     own = &v->s.pieces[v->s.desc.member];
-    return own->st == RSET_OK ? RSET_OK : rset_fail(v->s.err, own->st, "%s", own->err.text);
+    own->err.rank = -1; /* it is a thread's */
+    return own->st == RSET_OK ? RSET_OK : rset_fail_as(v->s.err, &own->err);
 }
 
 /* What others have may matter: the own redundancy file does not say what the file should be, or a commit is in doubt. */

@@ -101,9 +101,8 @@ hold_one(files *f, rset_dir *dir, const char *name, hold_from from, const job *j
             j,
             &(obstacle){.name = name, .exclusive = from == HOLD_FROM_ALL, .is_free = is_unlocked},
             dir, name, "has it open", err);
-    return st == RSET_OK || st == RSET_ABSENT || st == RSET_DAMAGED
-               ? RSET_OK
-               : rset_fail_as(err, &own);
+    return st == RSET_OK || st == RSET_ABSENT || st == RSET_DAMAGED ? RSET_OK
+                                                                    : rset_fail_as(err, &own);
 }
 
 /* Of a program that has the file open without HDF5's lock. */
