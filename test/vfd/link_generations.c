@@ -19,7 +19,7 @@
  * Exit status 0 when all is right; each check that is not prints a line. What rank r says is in DIR.said.<r>, so that lines
  * of one rank stay in one piece. */
 #include "H5FDredset.h"
-#include "link_check.h"
+#include "link_values.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -27,34 +27,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 
-enum { VALUES = 20000, LIST = 8 };
+enum { LIST = 8 };
 
 typedef H5FD_redset_generation_t generation;
-
-static const char *dir;
-static int         values[VALUES], found[VALUES];
-
-static const char *
-path(void)
-{
-    static char text[4096];
-
-    snprintf(text, sizeof text, "%s/node%d", dir, rank);
-    mkdir(text, 0777);
-    snprintf(text, sizeof text, "%s/node%d/data.%d.h5", dir, rank, rank);
-    return text;
-}
-
-/* Of each rank and seed another length and content. */
-static hsize_t
-set_values(int seed)
-{
-    for (int i = 0; i < VALUES; i++)
-        values[i] = i * 7 + rank * 1000 + seed;
-    return (hsize_t)(VALUES - 1000 * rank - seed);
-}
 
 /* `which` NULL or "": the newest. */
 static hid_t
@@ -68,8 +44,8 @@ open_generation(const char *which, unsigned flags)
         snprintf(config.generation, sizeof config.generation, "%s", which);
         CHECK(H5Pset_fapl_redset(fapl, &config) >= 0);
     }
-    file = flags == H5F_ACC_TRUNC ? H5Fcreate(path(), flags, H5P_DEFAULT, fapl)
-                                  : H5Fopen(path(), flags, fapl);
+    file = flags == H5F_ACC_TRUNC ? H5Fcreate(path_of("data"), flags, H5P_DEFAULT, fapl)
+                                  : H5Fopen(path_of("data"), flags, fapl);
     H5Pclose(fapl);
     return file;
 }
@@ -80,7 +56,7 @@ list_all(generation list[LIST])
     size_t n = LIST;
 
     list[0].size = sizeof list[0];
-    CHECK(H5FDredset_generations(path(), list, &n) >= 0 && n <= LIST);
+    CHECK(H5FDredset_generations(path_of("data"), list, &n) >= 0 && n <= LIST);
     return n;
 }
 
@@ -89,17 +65,12 @@ list_all(generation list[LIST])
 static void
 case_write(const char *seed, const char *label)
 {
-    hsize_t n = set_values(atoi(seed));
-    hid_t   file = open_generation(NULL, H5F_ACC_TRUNC);
-    hid_t   space = H5Screate_simple(1, &n, NULL);
-    hid_t set = H5Dcreate2(file, "d", H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t file = open_generation(NULL, H5F_ACC_TRUNC);
 
-    CHECK(H5Dwrite(set, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
-    CHECK(H5Dclose(set) >= 0);
+    write_values(file, atoi(seed));
     if (label[0] != '\0')
         CHECK(H5FDredset_label(file, label) >= 0);
     CHECK(H5Fclose(file) >= 0);
-    H5Sclose(space);
 }
 
 /* A part of them; the length stays that of another seed. */
@@ -122,18 +93,7 @@ case_change(const char *seed, const char *unused)
 static void
 case_read(const char *seed, const char *which)
 {
-    hsize_t n = set_values(atoi(seed));
-    hid_t   file = open_generation(which, H5F_ACC_RDONLY), set;
-
-    CHECK(file >= 0);
-    if (file < 0)
-        return;
-    set = H5Dopen2(file, "d", H5P_DEFAULT);
-    CHECK(H5Dget_storage_size(set) == n * sizeof(int));
-    CHECK(H5Dread(set, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, found) >= 0);
-    CHECK(memcmp(values, found, n * sizeof(int)) == 0);
-    CHECK(H5Dclose(set) >= 0);
-    CHECK(H5Fclose(file) >= 0);
+    compare_values(open_generation(which, H5F_ACC_RDONLY), atoi(seed));
 }
 
 static void
@@ -151,7 +111,7 @@ case_opened(const char *which, const char *expected)
     char                 text[2 * H5FD_REDSET_LABEL_SIZE];
 
     CHECK(file >= 0 && H5Fclose(file) >= 0);
-    CHECK(H5FDredset_status(path(), &s) >= 0 && s.size == sizeof s);
+    CHECK(H5FDredset_status(path_of("data"), &s) >= 0 && s.size == sizeof s);
     snprintf(text, sizeof text, "%d:%llu:%s", s.did, s.opened_commits, s.opened_label);
     if (expected[0] == '?') /* not the same on all ranks */
         text[0] = '?';
@@ -196,14 +156,14 @@ static void
 case_drop(const char *back, const char *unused)
 {
     (void)unused;
-    CHECK(H5FDredset_drop(path(), number_of(atoi(back))) == 0);
+    CHECK(H5FDredset_drop(path_of("data"), number_of(atoi(back))) == 0);
 }
 
 static void
 case_nodrop(const char *back, const char *unused)
 {
     (void)unused;
-    CHECK(H5FDredset_drop(path(), number_of(atoi(back))) < 0);
+    CHECK(H5FDredset_drop(path_of("data"), number_of(atoi(back))) < 0);
 }
 
 static void
@@ -222,7 +182,7 @@ case_differ(const char *unused, const char *unused_too)
 
     (void)unused;
     (void)unused_too;
-    CHECK(H5FDredset_drop(path(), rank == 2 ? a : b) < 0);
+    CHECK(H5FDredset_drop(path_of("data"), rank == 2 ? a : b) < 0);
 }
 
 static void
@@ -236,17 +196,17 @@ case_busy(const char *unused, const char *unused_too)
     CHECK(file >= 0);
     if (rank != 2)
         CHECK(H5Fclose(file) >= 0);
-    CHECK(H5FDredset_drop(path(), which) < 0);
+    CHECK(H5FDredset_drop(path_of("data"), which) < 0);
     if (rank == 2)
         CHECK(H5Fclose(file) >= 0);
     MPI_Barrier(MPI_COMM_WORLD);
-    CHECK(H5FDredset_drop(path(), which) == 0);
+    CHECK(H5FDredset_drop(path_of("data"), which) == 0);
 }
 
 static void
 case_protect(const char *unused, const char *unused_too)
 {
-    const char *const paths[] = {path()};
+    const char *const paths[] = {path_of("data")};
 
     (void)unused;
     (void)unused_too;
@@ -266,20 +226,20 @@ case_calls(const char *unused, const char *unused_too)
     (void)unused;
     (void)unused_too;
     CHECK(list_all(list) == 3);
-    CHECK(H5FDredset_generations(path(), &one, &n) >= 0 && n == 3);
+    CHECK(H5FDredset_generations(path_of("data"), &one, &n) >= 0 && n == 3);
     CHECK(memcmp(&one, &list[0], sizeof one) == 0);
     n = 0;
-    CHECK(H5FDredset_generations(path(), NULL, &n) >= 0 && n == 3);
+    CHECK(H5FDredset_generations(path_of("data"), NULL, &n) >= 0 && n == 3);
     memset(longer, 7, sizeof longer);
     longer[0].g.size = sizeof longer[0];
-    CHECK(H5FDredset_generations(path(), &longer[0].g, &room) >= 0 && room == 3);
+    CHECK(H5FDredset_generations(path_of("data"), &longer[0].g, &room) >= 0 && room == 3);
     CHECK(longer[1].g.generation == list[1].generation && longer[1].g.size == sizeof list[1]);
     CHECK(longer[1].later[0] == 7);
     one.size = 8;
     n = 1;
-    CHECK(H5FDredset_generations(path(), &one, &n) < 0 && n == 1);
-    CHECK(H5FDredset_generations(path(), NULL, &n) < 0 && n == 1);
-    CHECK(H5FDredset_generations(path(), list, NULL) < 0);
+    CHECK(H5FDredset_generations(path_of("data"), &one, &n) < 0 && n == 1);
+    CHECK(H5FDredset_generations(path_of("data"), NULL, &n) < 0 && n == 1);
+    CHECK(H5FDredset_generations(path_of("data"), list, NULL) < 0);
     CHECK(H5FDredset_generations("", list, &n) < 0);
     CHECK(H5FDredset_generations("no_such_dir/file.h5", list, &n) >= 0 && n == 0);
 }

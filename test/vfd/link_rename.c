@@ -12,40 +12,12 @@
  * Exit status 0 when all is right; each check that is not prints a line. What rank r says is in DIR.said.<r>, so that lines
  * of one rank stay in one piece. */
 #include "H5FDredset.h"
-#include "link_check.h"
+#include "link_values.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-enum { VALUES = 30000 };
-
-static const char *dir;
-static int         values[VALUES], found[VALUES];
-
-static const char *
-path_of(const char *name)
-{
-    static char text[2][4096];
-    static int  next;
-    char       *at = text[next = !next];
-
-    snprintf(at, sizeof text[0], "%s/node%d", dir, rank);
-    mkdir(at, 0777);
-    snprintf(at, sizeof text[0], "%s/node%d/%s.%d.h5", dir, rank, name, rank);
-    return at;
-}
-
-/* Of each rank and seed another length and content. */
-static hsize_t
-set_values(int seed)
-{
-    for (int i = 0; i < VALUES; i++)
-        values[i] = i * 7 + rank * 1000 + seed;
-    return (hsize_t)(VALUES - 1000 * rank - seed);
-}
 
 static hid_t
 with_driver(MPI_Comm comm)
@@ -66,16 +38,11 @@ with_driver(MPI_Comm comm)
 static void
 create(const char *name, int seed, MPI_Comm comm)
 {
-    hsize_t n = set_values(seed);
-    hid_t   fapl = with_driver(comm);
-    hid_t   file = H5Fcreate(path_of(name), H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
-    hid_t   space = H5Screate_simple(1, &n, NULL);
-    hid_t set = H5Dcreate2(file, "d", H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t fapl = with_driver(comm);
+    hid_t file = H5Fcreate(path_of(name), H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
 
-    CHECK(H5Dwrite(set, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
-    CHECK(H5Dclose(set) >= 0);
+    write_values(file, seed);
     CHECK(H5Fclose(file) >= 0);
-    (void)H5Sclose(space);
     (void)H5Pclose(fapl);
 }
 
@@ -89,23 +56,6 @@ open_file(const char *name, unsigned flags)
     return file;
 }
 
-static void
-compare(const char *name, int seed, unsigned flags)
-{
-    hsize_t n = set_values(seed);
-    hid_t   file = open_file(name, flags), set;
-
-    CHECK(file >= 0);
-    if (file < 0)
-        return;
-    set = H5Dopen2(file, "d", H5P_DEFAULT);
-    CHECK(H5Dget_storage_size(set) == n * sizeof(int));
-    CHECK(H5Dread(set, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, found) >= 0);
-    CHECK(memcmp(values, found, n * sizeof(int)) == 0);
-    CHECK(H5Dclose(set) >= 0);
-    CHECK(H5Fclose(file) >= 0);
-}
-
 /* ---- cases ---- */
 
 static void
@@ -117,13 +67,13 @@ case_write(const char *name, const char *seed)
 static void
 case_read(const char *name, const char *seed)
 {
-    compare(name, atoi(seed), H5F_ACC_RDONLY);
+    compare_values(open_file(name, H5F_ACC_RDONLY), atoi(seed));
 }
 
 static void
 case_change(const char *name, const char *seed)
 {
-    compare(name, atoi(seed), H5F_ACC_RDWR);
+    compare_values(open_file(name, H5F_ACC_RDWR), atoi(seed));
 }
 
 static void

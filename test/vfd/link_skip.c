@@ -13,31 +13,18 @@
  *
  * Exit status 0 when all is right; each check that is not prints a line. What rank r says is in DIR.said.<r>. */
 #include "H5FDredset.h"
-#include "link_check.h"
+#include "link_values.h"
 
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-enum { VALUES = 30000, WORD = 7 };
+enum { WORD = 7 };
 
-static const char *dir;
-static int         size, skipper, seed, values[VALUES], found[VALUES];
-
-static const char *
-path_of(const char *name)
-{
-    static char text[4096];
-
-    snprintf(text, sizeof text, "%s/node%d", dir, rank);
-    mkdir(text, 0777);
-    snprintf(text, sizeof text, "%s/node%d/%s.%d.h5", dir, rank, name, rank);
-    return text;
-}
+static int size, skipper, seed;
 
 static const char *
 name_for_all(const char *name)
@@ -76,58 +63,34 @@ tell_skipper(void)
 
 /* ---- files ---- */
 
-/* Of each rank and seed another length and content. */
-static hsize_t
-set_values(void)
+static hid_t
+with_driver(void)
 {
-    for (int i = 0; i < VALUES; i++)
-        values[i] = i * 7 + rank * 1000 + seed;
-    return (hsize_t)(VALUES - 1000 * rank - seed);
+    hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
+
+    CHECK(H5Pset_fapl_redset(fapl, NULL) >= 0);
+    return fapl;
 }
 
 static void
 create(const char *name)
 {
-    hsize_t n = set_values();
-    hid_t   fapl = H5Pcreate(H5P_FILE_ACCESS), file, space, set;
+    hid_t fapl = with_driver();
+    hid_t file = H5Fcreate(path_of(name), H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
 
-    CHECK(H5Pset_fapl_redset(fapl, NULL) >= 0);
-    file = H5Fcreate(path_of(name), H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
-    space = H5Screate_simple(1, &n, NULL);
-    set = H5Dcreate2(file, "d", H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    CHECK(H5Dwrite(set, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
-    CHECK(H5Dclose(set) >= 0);
+    write_values(file, seed);
     CHECK(H5Fclose(file) >= 0);
-    (void)H5Sclose(space);
     (void)H5Pclose(fapl);
 }
 
 static hid_t
 open_file(const char *name, unsigned flags)
 {
-    hid_t fapl = H5Pcreate(H5P_FILE_ACCESS), file;
+    hid_t fapl = with_driver();
+    hid_t file = H5Fopen(path_of(name), flags, fapl);
 
-    CHECK(H5Pset_fapl_redset(fapl, NULL) >= 0);
-    file = H5Fopen(path_of(name), flags, fapl);
     (void)H5Pclose(fapl);
     return file;
-}
-
-static void
-compare(const char *name, unsigned flags)
-{
-    hsize_t n = set_values();
-    hid_t   file = open_file(name, flags), set;
-
-    CHECK(file >= 0);
-    if (file < 0)
-        return;
-    set = H5Dopen2(file, "d", H5P_DEFAULT);
-    CHECK(H5Dget_storage_size(set) == n * sizeof(int));
-    CHECK(H5Dread(set, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, found) >= 0);
-    CHECK(memcmp(values, found, n * sizeof(int)) == 0);
-    CHECK(H5Dclose(set) >= 0);
-    CHECK(H5Fclose(file) >= 0);
 }
 
 /* ---- cases ---- */
@@ -170,10 +133,10 @@ compare_all(const char *name, unsigned flags)
         skip(name);
         await_the_others();
     } else {
-        compare(name, flags);
+        compare_values(open_file(name, flags), seed);
         tell_skipper();
     }
-    compare(name_for_all(name), flags);
+    compare_values(open_file(name_for_all(name), flags), seed);
 }
 
 static void
