@@ -186,14 +186,35 @@ is_gone(const char *name, void *arg)
     return rset_dir_stat(w->dir, name, &sb, NULL) == RSET_ABSENT;
 }
 
-/* Before the new ones are added, which are not there yet. */
+/* Is any of them not listed yet; and is there one of a redundancy or descriptor file among them? Without memory for that: no, which whoever
+ * adds it says. */
+static bool
+lists_too_few(const note *w, const char *const *names, size_t n, bool *lasting_out)
+{
+    bool too_few = false;
+
+    *lasting_out = false;
+    for (size_t i = 0; i < n; i++) {
+        bool  fixed = false;
+        char *stem = rset_stem_of(names[i], w->prefix, &fixed);
+
+        too_few = too_few || (!fixed && stem != NULL && !rset_stems_has(&w->stems, stem));
+        *lasting_out = *lasting_out || (stem != NULL && rset_stem_is_lasting(stem, w->prefix));
+        free(stem);
+    }
+    return too_few;
+}
+
+/* Before any of the new ones is added: none of them is there yet, and one that an earlier commit had made may be listed already. What a
+ * commit is about to make may be noted while its program notes a journal: so `lasting` ones are dropped by the next commit only. */
 static void
-drop_what_is_gone(note *w)
+drop_what_is_gone(note *w, bool lasting)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < w->stems.n; i++) {
-        if (rset_stem_names(w->stems.at[i], w->prefix, is_gone, w))
+        if ((lasting || !rset_stem_is_lasting(w->stems.at[i], w->prefix)) &&
+            rset_stem_names(w->stems.at[i], w->prefix, is_gone, w))
             free(w->stems.at[i]);
         else
             w->stems.at[kept++] = w->stems.at[i];
@@ -265,8 +286,6 @@ add(note *w, const char *name, rset_err *err)
     if (!fixed && stem == NULL)
         st = no_memory(w, err);
     else if (!fixed && !rset_stems_has(&w->stems, stem)) {
-        if (w->stems.n >= TIDY && !w->changed)
-            drop_what_is_gone(w);
         w->changed = true;
         w->lasting = w->lasting || rset_stem_is_lasting(stem, w->prefix);
         if (!rset_stems_add(&w->stems, stem))
@@ -301,9 +320,12 @@ static rset_status
 update(note *w, const char *const *names, size_t n, uint64_t kept, rset_err *err)
 {
     rset_status st = RSET_OK;
+    bool        lasting;
 
     if (w->noted != RSET_NOTED_GOOD)
         st = add_what_is_there(w, err);
+    if (st == RSET_OK && w->stems.n >= TIDY && lists_too_few(w, names, n, &lasting))
+        drop_what_is_gone(w, lasting);
     for (size_t i = 0; st == RSET_OK && i < n; i++)
         st = add(w, names[i], err);
     if (st == RSET_OK && kept != 0)

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include <cmocka.h>
@@ -361,6 +362,30 @@ job_next_generation(job *j)
             one->ranks[r].desc.generation = j->extra ? rset_generation_next(last, nonce >> 20) : 0;
 }
 
+/* N1. What is there beside a file is found by its names file, without a listing: the first that is not; "": all. */
+static void
+find_unlisted(const job_rank *k, char *why)
+{
+    rset_dir  *dir = NULL;
+    rset_names all = {0}, found = {0};
+    size_t     n = 0;
+
+    if (rset_dir_open(k->dir, false, &dir, NULL) != RSET_OK)
+        return;
+    if (rset_names_find_all(dir, k->prefix, NULL, &found, NULL) == RSET_OK &&
+        rset_names_list(dir, k->prefix, &all, NULL) == RSET_OK)
+        for (size_t i = 0; i < all.n && why[0] == '\0'; i++) {
+            while (n < found.n && strcmp(found.at[n], all.at[i]) < 0)
+                n++;
+            if (n == found.n || strcmp(found.at[n], all.at[i]) != 0)
+                snprintf(why, WHY, "N1: %s/%s is there, and the names file does not list it",
+                         k->dir, all.at[i]);
+        }
+    rset_names_free(&found);
+    rset_names_free(&all);
+    rset_dir_close(dir);
+}
+
 rset_status
 job_protect(job *j)
 {
@@ -369,6 +394,8 @@ job_protect(job *j)
 
     job_next_generation(j);
     st = run(j, job_body_protect, why);
+    for (int r = 0; st == RSET_OK && !j->counted && r < j->n && why[0] == '\0'; r++)
+        find_unlisted(&j->ranks[r], why);
     if (why[0] != '\0')
         fail_msg("%s", why);
     return st;

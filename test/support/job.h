@@ -40,6 +40,7 @@ typedef struct job {
     int      n;
     job_rank ranks[JOB_RANKS];
     bool     extra;        /* protect with our own keys */
+    bool     counted;      /* its file calls are counted: job_protect makes none of its own */
     bool     own_run;      /* recover as the run that protected */
     bool     undelete;     /* bring back files that were deleted */
     bool     keep_changed; /* recover with changed=keep */

@@ -143,6 +143,7 @@ count_commits(const struct kind *k, int keep, unsigned long *early_out, unsigned
     life w;
 
     begin(&w, &rset_scheme_xor, keep);
+    w.job.counted = true;
     count_calls();
     for (int i = 1; i <= LATE; i++) {
         calls = 0;

@@ -98,6 +98,26 @@ names_of_files_that_are_gone_are_dropped(void **state)
     assert_int_equal(names_lists, 0);
 }
 
+/* N1. The redundancy file is what a commit is about to make; another one, by another scheme, had made it once. */
+static void
+what_is_about_to_be_made_stays_listed(void **state)
+{
+    static const char *const commit[] = {"f.h5.3.partner.grp_1_of_1.mem_4_of_4.redset", D, SHADOW};
+    static const char        journal[] = "f.h5.redset.00000200000000ab.undo";
+    const names_place       *p = *state;
+    rset_err                 err = RSET_ERR_NONE;
+
+    names_protect(p);
+    assert_int_equal(names_note(p, commit[0]), RSET_OK);
+    assert_int_equal(names_note(p, "f.h5.redset.00000300000000ab.new"), RSET_OK);
+    assert_int_equal(rset_names_note(p->dir, "f.h5.", commit, 3, &err), RSET_OK);
+    assert_int_equal(names_note(p, journal), RSET_OK); /* its program writes on */
+    names_make(p, commit[0]);
+    names_make(p, journal);
+    assert_names_found(p, commit[0], 4);
+    assert_int_equal(names_lists, 0);
+}
+
 /* ---- what it is worth ---- */
 
 /* N2. Torn, rotten, or nothing at all: the directory is listed. */
@@ -308,6 +328,7 @@ a_job_lists_nothing(void **state)
 
         twice_open(&w, twice_kinds[k]);
         rset_recall_forget();
+        w.job.counted = true;
         names_count();
         names_boot = rset_sys_posix.boot();
         assert_int_equal(job_recover(&w.job), RSET_OK);
@@ -357,6 +378,7 @@ main(void)
         HERE(nothing_is_written_twice),
         HERE(new_redundancy_is_noted_durably),
         HERE(names_of_files_that_are_gone_are_dropped),
+        HERE(what_is_about_to_be_made_stays_listed),
         HERE(what_does_not_check_out_costs_a_listing),
         HERE(hostile_ones_are_refused),
         HERE(a_link_in_its_place_is_replaced),
