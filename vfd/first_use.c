@@ -18,7 +18,13 @@ rset_handle_plain(unsigned flags)
 H5FD_t *
 rset_handle_open_lower(const rset_handle *handle, const char *name, unsigned flags)
 {
-    return H5FDopen(name, flags, handle->lower_fapl, handle->maxaddr);
+    rset_low low;
+    H5FD_t  *lower;
+
+    rset_low_take(&low);
+    lower = H5FDopen(name, flags, handle->lower_fapl, handle->maxaddr);
+    rset_low_leave(&low);
+    return lower;
 }
 
 /* Which file is open there? Zeros where that cannot be told: the name may lead to another one by now. A driver that has no descriptor

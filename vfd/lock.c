@@ -23,7 +23,7 @@ rset_lock_keep(H5FD_t *guard, int *fd_out)
     if (H5FDquery(guard, &flags) < 0 || !(flags & H5FD_FEAT_POSIX_COMPAT_HANDLE) ||
         H5FDget_vfd_handle(guard, H5P_DEFAULT, &fd) < 0 || fd == NULL)
         return false;
-    *fd_out = fcntl(*(const int *)fd, F_DUPFD_CLOEXEC, 0);
+    *fd_out = fcntl(*(const int *)fd, F_DUPFD_CLOEXEC, RSET_PRINTED);
     return *fd_out >= 0;
 }
 

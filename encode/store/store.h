@@ -75,6 +75,17 @@ void rset_sys_use(const rset_sys *sys); /* NULL: back to the real ones; tests on
  * them. False: this system cannot do that. Local to the thread. */
 bool rset_sys_unshare_files(void);
 
+/* What a program prints goes to descriptors 0 to 2, whatever has them: where it has closed one, no file may get it (S8). */
+enum { RSET_PRINTED = 3 };
+
+/* Those of 0 to 2 that are closed are open on nothing until _leave: what is opened meanwhile, by whomever, gets none of them. `low`: for
+ * _leave. Local to the process. */
+typedef struct rset_low {
+    bool taken[RSET_PRINTED];
+} rset_low;
+void rset_low_take(rset_low *low);
+void rset_low_leave(const rset_low *low);
+
 /* The user that file calls of this thread are made for, and who owns what they create: as setfsuid(2) says. That is geteuid(), unless
  * root's tool works for the owner of files (tools/h5redset/owner.h). */
 uid_t rset_user(void);

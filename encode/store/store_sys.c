@@ -223,6 +223,37 @@ rset_sys_unshare_files(void)
 #endif
 }
 
+void
+rset_low_take(rset_low *low)
+{
+    *low = (rset_low){0};
+    for (int fd = 0; fd < RSET_PRINTED; fd++)
+        low->taken[fd] = fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR | O_CLOEXEC) == fd;
+}
+
+void
+rset_low_leave(const rset_low *low)
+{
+    for (int fd = 0; fd < RSET_PRINTED; fd++)
+        if (low->taken[fd])
+            (void)close(fd);
+}
+
+/* S8. */
+static int
+raised(int fd)
+{
+    int high, why;
+
+    if (fd < 0 || fd >= RSET_PRINTED)
+        return fd;
+    high = fcntl(fd, F_DUPFD_CLOEXEC, RSET_PRINTED);
+    why = errno;
+    (void)rset_sys_now->close(fd);
+    errno = why;
+    return high;
+}
+
 uid_t
 rset_user(void)
 {
@@ -243,7 +274,7 @@ rset_sys_open(int dirfd, const char *name, int flags, mode_t mode)
     do
         fd = rset_sys_now->openat(dirfd, name, flags | O_CLOEXEC, mode);
     while (fd < 0 && errno == EINTR);
-    return fd;
+    return raised(fd);
 }
 
 rset_status

@@ -3,13 +3,16 @@
  *     serial_descriptors count DIR FILES    of FILES files in DIR that are open at once, in each state: one line each, "STATE: N", with
  *                                           how many more descriptors are open than before
  *     serial_descriptors most DIR FILES     creates FILES files, has all of them open at once, and closes them; then the same again
+ *     serial_descriptors low DIR FILES      has FILES files open in each state, after it has closed 0 to 2: none of what is open is one of these
  *
- * Exit status 0, or 1 where HDF5 refuses something. */
+ * Exit status 0, or 1 where HDF5 refuses something, or what is said is not so. */
 #include <dirent.h>
+#include <fcntl.h>
 #include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { FILES_MAX = 1000 };
 
@@ -124,6 +127,33 @@ most(void)
     }
 }
 
+/* A program may print to them all the same, as to a terminal that it has let go of. */
+static void
+check_low(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        refused += fcntl(fd, F_GETFD) != -1;
+}
+
+static void
+low(void)
+{
+    static hid_t (*const states[])(const char *name) = {create, create, open_to_read,
+                                                        open_to_change};
+
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        (void)close(fd);
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
+        open_all(states[i]);
+        check_low();
+        if (states[i] != open_to_read)
+            write_all(states[i] == create ? "a" : "b");
+        check_low();
+        close_all();
+        check_low();
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -132,6 +162,8 @@ main(int argc, char **argv)
     dir = argv[2];
     if (strcmp(argv[1], "count") == 0)
         count();
+    else if (strcmp(argv[1], "low") == 0)
+        low();
     else
         most();
     return refused != 0;

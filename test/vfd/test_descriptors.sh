@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# How many descriptors open files take, as docs/behaviour.md says: counted, and with as many files as a usual limit permits.
+# How many descriptors open files take, as docs/behaviour.md says: counted, and with as many files as a usual limit permits. And that none of
+# them is one that a program prints to, though it is closed.
 set -euo pipefail
 
 : "${REDSET_BUILD_DIR:?}" "${REDSET_SOURCE_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
@@ -25,10 +26,13 @@ changed: $((4 * $1 + 1))
 closed: 0
 END
 }
+# spares FILES
+spares() { mkdir "$dir/low" && "$program" low "$dir/low" "$1"; }
 # holds LIMIT FILES
 holds() { mkdir "$dir/most" && (ulimit -n "$1" && "$program" most "$dir/most" "$2"); }
 
 check 'one file' counts 1
 check 'twenty files of one directory' counts 20
 check '300 files, created and created over, with ulimit -n 1024' holds 1024 300
+check 'none is 0, 1 or 2, where the program has closed these' spares 2
 finish
