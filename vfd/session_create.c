@@ -20,16 +20,18 @@ has_something_to_lose(const rset_session *session)
     return ev->any || ev->next_name != NULL;
 }
 
-/* One with several names would leave the others behind. What cannot be looked at is not overwritten. */
+/* One with several names would leave the others behind. But where it is protected under another one, as a rename that was interrupted
+ * leaves it (protect/rename.c), it would be lost there. What cannot be looked at is not overwritten. */
 static rset_status
-count_names(const rset_session *session, bool *one_out, rset_err *err)
+is_written_over(const rset_session *session, bool *is_out, rset_err *err)
 {
-    struct stat sb = {.st_nlink = 1};
-    rset_status st = RSET_OK;
+    const rset_evidence *ev = &session->at.evidence;
+    struct stat          sb = {.st_nlink = 1};
+    rset_status          st = RSET_OK;
 
     if (session->how.found != RSET_MISSING)
         st = rset_dir_stat(session->at.local.dir, session->at.base, &sb, err);
-    *one_out = sb.st_nlink == 1;
+    *is_out = sb.st_nlink > 1 && (ev->mark == 0 || ev->mark == rset_evidence_generation(ev));
     return st;
 }
 
@@ -143,14 +145,14 @@ rset_status
 rset_session_begin_creation(rset_session *session, rset_err *err)
 {
     const bool  loses = has_something_to_lose(session);
-    bool        one = true;
-    rset_status st = loses ? count_names(session, &one, err) : RSET_OK;
+    bool        over = false;
+    rset_status st = loses ? is_written_over(session, &over, err) : RSET_OK;
 
     if (rset_history_lost(session->at.path) || session->at.evidence.refused)
         session->over = RSET_OVER_REFUSED;
     else if (session->how.found == RSET_MISSING && !session->at.evidence.any)
         session->over = RSET_OVER_NOTHING;
-    if (st == RSET_OK && (!loses || !one))
+    if (st == RSET_OK && (!loses || over))
         st = session->over == RSET_OVER_REFUSED ? create_after_loss(session, err)
                                                 : create_first(session, err);
     else if (st == RSET_OK)

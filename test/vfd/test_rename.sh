@@ -28,6 +28,18 @@ check 'it is protected: a node is lost' all lose 2 , job read final 1 , says 1 '
 check 'over files of that name that are protected' all job write tmp 5 , job rename tmp final , none tmp , job read final 5 , healthy
 check 'again, and a node is lost before' all job write tmp 6 , lose 1 , job rename tmp final , none tmp , job read final 6 , healthy
 restore
+# interrupted OLD NEW: as a rename leaves it that was killed, before it had removed what protects the old name, or after
+interrupted() {
+    job rename "$1" "$2"
+    for r in 0 1 2 3; do ln "$d/node$r/$2.$r.h5" "$d/node$r/$1.$r.h5"; done
+    [ $# -lt 3 ] || for r in 0 1 2 3; do cp -p "$work/kept/node$r/$1.$r".*redset* "$d/node$r"; done
+}
+check 'one was interrupted, and the old name is created over' all interrupted tmp final , job write tmp 3 , \
+    job read tmp 3 , job read final 1 , one_name
+restore
+check 'the same, with what protected the old name' all interrupted tmp final before , job write tmp 3 , \
+    job read tmp 3 , job read final 1 , one_name
+restore
 # what another program has made of the file of rank 2 is put aside first, and goes along
 lies_aside() { [ "$(find "$d/node2" -name "$1.2.h5.redset.*.changed" | wc -l)" = "$2" ] && grep -qa 'somebody has added' "$d"/node2/*.changed; }
 changed() { echo 'a line that somebody has added' >>"$d/node2/tmp.2.h5"; }
