@@ -239,7 +239,7 @@ rset_low_leave(const rset_low *low)
             (void)close(fd);
 }
 
-/* S8. */
+/* S4. */
 static int
 raised(int fd)
 {
