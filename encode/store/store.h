@@ -172,7 +172,7 @@ rset_status rset_dir_may_change(const rset_dir *dir, rset_err *err);
  * has that name. RSET_BUSY: something has it, and nothing was renamed. */
 rset_status rset_dir_move(rset_dir *dir, const char *from, rset_dir *to_dir, const char *to,
                           bool over, rset_err *err);
-/* rset_dir_move over whatever file has the name `to` in the same directory. */
+/* rset_dir_move over whatever file has the name `to` in the same directory; also where that is the same file. */
 rset_status rset_dir_rename(rset_dir *dir, const char *from, const char *to, rset_err *err);
 /* Gives the file `from` the name `to` in `to_dir` as well, which may be another directory; what a dead run left under that name is
  * removed first. RSET_USAGE: not on this file system, or not from one directory to the other. */

@@ -153,10 +153,27 @@ rset_dir_move(rset_dir *dir, const char *from, rset_dir *to_dir, const char *to,
     return RSET_OK;
 }
 
+/* A system renames nothing where both are names of one file, as of a shadow file that was made by a link: then the old one is removed. */
+static void
+drop_same(rset_dir *dir, const char *from, const char *to)
+{
+    struct stat old, now;
+
+    if (strcmp(from, to) != 0 &&
+        rset_sys_now->fstatat(dir->fd, from, &old, AT_SYMLINK_NOFOLLOW) == 0 &&
+        rset_sys_now->fstatat(dir->fd, to, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
+        old.st_ino == now.st_ino && old.st_dev == now.st_dev)
+        (void)rset_sys_now->unlinkat(dir->fd, from, 0);
+}
+
 rset_status
 rset_dir_rename(rset_dir *dir, const char *from, const char *to, rset_err *err)
 {
-    return rset_dir_move(dir, from, dir, to, true, err);
+    const rset_status st = rset_dir_move(dir, from, dir, to, true, err);
+
+    if (st == RSET_OK)
+        drop_same(dir, from, to);
+    return st;
 }
 
 /* ---- one more ---- */

@@ -146,6 +146,20 @@ absent_is_not_an_error_of_the_system(void **state)
     assert_int_equal(rset_file_close(NULL, NULL), RSET_OK);
 }
 
+/* As rename(2) does not where both are one file. */
+static void
+what_was_renamed_has_its_old_name_no_more(void **state)
+{
+    (void)state;
+    put("f", "x");
+    assert_int_equal(rset_dir_link(dir, "f", dir, "g", NULL), RSET_OK);
+    assert_int_equal(rset_dir_rename(dir, "f", "g", NULL), RSET_OK);
+    assert_true(exists(in_top("g")) && !exists(in_top("f")));
+    assert_int_equal(rset_dir_rename(dir, "g", "g", NULL), RSET_OK);
+    assert_int_equal(rset_dir_rename(dir, "g", "f", NULL), RSET_OK);
+    assert_true(exists(in_top("f")) && !exists(in_top("g")));
+}
+
 /* ---- content ---- */
 
 static void
@@ -465,6 +479,7 @@ main(void)
         IN_DIRECTORY(P7_create_does_not_follow_or_reuse),
         IN_DIRECTORY(P7_create_over_a_directory_fails),
         IN_DIRECTORY(absent_is_not_an_error_of_the_system),
+        IN_DIRECTORY(what_was_renamed_has_its_old_name_no_more),
         IN_DIRECTORY(write_and_read_back),
         IN_DIRECTORY(F22_sizes_that_no_file_has),
         IN_DIRECTORY(no_write_raises_a_signal),
