@@ -55,6 +55,7 @@ names_itself(const rset_header *h, const rset_name *parsed)
 typedef struct find {
     const char  *name;  /* as the directory has it */
     char        *base;  /* what lies below, when it is to be laid over that; owned */
+    bool         seen;  /* ... and was there */
     bool         alone; /* ... and that is gone, and with it what only it had */
     uint64_t     mark;  /* RSET_MARK_DISTRUSTED, RSET_MARK_REFUSED */
     rset_overlay over;
@@ -181,8 +182,8 @@ taken(rset_status st, rset_name_kind kind, const char *name, const rset_err *own
 static bool
 has_vanished(const rset_survey_run *s, const find *f, rset_status st)
 {
-    return st == RSET_ABSENT || (st == RSET_DAMAGED && f->base != NULL && !f->alone &&
-                                 rset_dir_lacks_file(s->dir, f->base));
+    return st == RSET_ABSENT ||
+           (st == RSET_DAMAGED && f->seen && rset_dir_lacks_file(s->dir, f->base));
 }
 
 void
@@ -209,6 +210,7 @@ rset_survey_redundancy(rset_survey_run *s, const char *name, rset_name_kind kind
         if (st == RSET_OK)
             st = rset_delta_base(dir, name, &f.base, &own);
     }
+    f.seen = f.base != NULL && !rset_dir_lacks_file(dir, f.base);
     if (st == RSET_OK && f.base != NULL)
         st = rset_delta_has_base(dir, f.base, &f.over, &based, &own);
     f.alone = f.base != NULL && !based;
