@@ -133,7 +133,7 @@ was_told_of_kept(const scene *s, const fault *f, const scene_outcome *mine)
 static bool
 is_made_in_place(const scene *s, const fault *f)
 {
-    return s->op->run == scene_recover && !f->for_ever &&
+    return (s->op->run == scene_recover || s->op->run == scene_recover_by_three) && !f->for_ever &&
            (f->trouble->err == ENOSPC || f->trouble->err == EDQUOT);
 }
 
