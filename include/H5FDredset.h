@@ -13,7 +13,8 @@
  *     H5Pset_fapl_redset(fapl, &config);                                all settings
  *
  * The functions here are not under the lock of a thread-safe HDF5: a program with several threads calls them
- * from one at a time, and from none while another one is in HDF5.
+ * from one at a time, and from none while another one is in HDF5. As those of HDF5 they begin with an empty error stack,
+ * H5FD_redset_minor alone leaves it as it is.
  */
 #ifndef H5FDredset_H
 #define H5FDredset_H

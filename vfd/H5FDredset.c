@@ -8,6 +8,7 @@
 #include "handle.h"
 
 #include "async.h"
+#include "call.h"
 #include "comm/comm.h"
 #include "commit.h"
 #include "content.h"
@@ -131,7 +132,7 @@ H5Pset_fapl_redset(hid_t fapl_id, const H5FD_redset_config_t *config)
     rset_status          st;
     hid_t                records;
 
-    rset_h5err_enter(&scope);
+    rset_call_begin(&scope);
     if (H5Pisa_class(fapl_id, H5P_FILE_ACCESS) <= 0)
         st = rset_fail(&err, RSET_USAGE, "not a file access property list");
     else if ((st = rset_fapl_prepare(config, "H5Pset_fapl_redset", &own, &err)) == RSET_OK &&
@@ -144,10 +145,7 @@ H5Pset_fapl_redset(hid_t fapl_id, const H5FD_redset_config_t *config)
         RSET_H5ERR_PUSH(H5E_PLIST, H5E_BADVALUE, &err);
     } else if (records > 0)
         (void)H5Eclose_stack(records);
-    rset_h5err_leave(&scope, st != RSET_OK);
-    if (st != RSET_OK)
-        rset_h5err_report();
-    return st == RSET_OK ? 0 : -1;
+    return rset_call_end(&scope, st != RSET_OK);
 }
 
 herr_t
@@ -159,7 +157,7 @@ H5Pget_fapl_redset(hid_t fapl_id, H5FD_redset_config_t *config_out)
     rset_err             err = RSET_ERR_NONE;
     rset_status          st;
 
-    rset_h5err_enter(&scope);
+    rset_call_begin(&scope);
     if (config_out == NULL || H5Pisa_class(fapl_id, H5P_FILE_ACCESS) <= 0 ||
         H5Pget_driver(fapl_id) != H5FD_REDSET)
         st = rset_fail(&err, RSET_USAGE, "not a file access property list with the redset driver");
@@ -171,10 +169,7 @@ H5Pget_fapl_redset(hid_t fapl_id, H5FD_redset_config_t *config_out)
     }
     if (st != RSET_OK)
         RSET_H5ERR_PUSH(H5E_PLIST, H5E_BADVALUE, &err);
-    rset_h5err_leave(&scope, st != RSET_OK);
-    if (st != RSET_OK)
-        rset_h5err_report();
-    return st == RSET_OK ? 0 : -1;
+    return rset_call_end(&scope, st != RSET_OK);
 }
 
 /* ---- open and close ---- */

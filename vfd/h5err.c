@@ -247,20 +247,6 @@ rset_h5err_push(const char *file, const char *func, unsigned line, hid_t major, 
 }
 
 void
-rset_h5err_report(void)
-{
-    H5E_auto2_t print = NULL;
-    void       *arg = NULL;
-    unsigned    is_v2 = 1;
-
-#ifndef H5_NO_DEPRECATED_SYMBOLS
-    (void)H5Eauto_is_v2(H5E_DEFAULT, &is_v2);
-#endif
-    if (is_v2 && H5Eget_auto2(H5E_DEFAULT, &print, &arg) >= 0 && print != NULL)
-        (void)print(H5E_DEFAULT, arg);
-}
-
-void
 rset_h5err_warn(const char *text)
 {
     rset_said(text, RSET_SAID_MANY);
