@@ -3,6 +3,7 @@
  *   link_fapl struct   settings in and out of property lists, copies, refusals
  *   link_fapl env      (with HDF5_DRIVER_CONFIG) settings from the environment
  *   link_fapl files    files opened with such property lists
+ *   link_fapl create|muted NAME_%d.h5   (on four ranks) a file of each, protected in pairs
  *   link_fapl comm     (on several ranks) communicators: shared by all lists, kept until MPI_Finalize
  *
  * Exit status 0 when all is right; each check that is not prints a line. */
@@ -386,7 +387,7 @@ check_environment(void)
 int
 main(int argc, char **argv)
 {
-    const char *what = argc == 2 ? argv[1] : "";
+    const char *what = argc > 1 ? argv[1] : "";
 
     (void)H5Eset_auto2(H5E_DEFAULT, print, NULL);
     if (strcmp(what, "struct") == 0) {
@@ -404,6 +405,8 @@ main(int argc, char **argv)
         check_files();
     else if (strcmp(what, "comm") == 0)
         check_communicators();
+    else if (argc == 3)
+        use_pairs(what, argv[2]);
     else
         return 2;
     return wrong != 0;
