@@ -169,8 +169,8 @@ typedef struct H5FD_redset_config_t {
                            one failure group are put into different sets. "": the host name */
     char files[H5FD_REDSET_TEXT_SIZE];  /**< Patterns of the files that are protected, separated by
                            commas; all others pass through. "": every file */
-    char search[H5FD_REDSET_TEXT_SIZE]; /**< More directories to look for files and redundancy in,
-                           separated by colons. "" */
+    char search[H5FD_REDSET_TEXT_SIZE]; /**< More directories, at most 64, to look for files
+                           and redundancy in, separated by colons. "" */
     char report[H5FD_REDSET_TEXT_SIZE]; /**< Where rank 0 writes in MPI_Finalize what protection has
                            cost all ranks: a file that is appended to, or "stderr". "": nowhere */
     char root[H5FD_REDSET_TEXT_SIZE]; /**< Patterns of files that one rank writes and all may open:
