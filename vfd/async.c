@@ -185,8 +185,8 @@ ask(const char *path, int *done_out)
     herr_t           ret = 0;
     bool             done = true;
 
-    rset_call_begin(&scope);
-    if (path != NULL && rset_path_absolute(path, &absolute, &err) != RSET_OK) {
+    if (rset_call_begin(&scope, &err) != RSET_OK ||
+        (path != NULL && rset_path_absolute(path, &absolute, &err) != RSET_OK)) {
         RSET_H5ERR_PUSH(H5E_VFL, H5E_CANTGET, &err);
         ret = -1;
     } else {

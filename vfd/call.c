@@ -1,11 +1,14 @@
 /* call.c: see call.h. */
 #include "call.h"
 
-void
-rset_call_begin(rset_h5err_scope *scope)
+#include "driver_id.h"
+
+rset_status
+rset_call_begin(rset_h5err_scope *scope, rset_err *err)
 {
     (void)H5Eclear2(H5E_DEFAULT);
     rset_h5err_enter(scope);
+    return rset_driver_check(err);
 }
 
 /* HDF5 prints for its own functions only. */

@@ -110,8 +110,9 @@ H5FDredset_commit(hid_t file_id)
     rset_status      st;
     herr_t           ret;
 
-    rset_call_begin(&scope);
-    st = flush_and_commit(file_id, warning, &err);
+    st = rset_call_begin(&scope, &err);
+    if (st == RSET_OK)
+        st = flush_and_commit(file_id, warning, &err);
     if (st == RSET_OK && (records = rset_h5err_take()) > 0)
         (void)H5Eclose_stack(records);
     RSET_H5ERR_PUSH(H5E_VFL, H5E_CANTFLUSH, &err);

@@ -98,8 +98,9 @@ H5FDredset_generations(const char *path, H5FD_redset_generation_t *list, size_t 
     rset_err         err = RSET_ERR_NONE;
     rset_status      st;
 
-    rset_call_begin(&scope);
-    st = answer(path, list, n, &err);
+    st = rset_call_begin(&scope, &err);
+    if (st == RSET_OK)
+        st = answer(path, list, n, &err);
     RSET_H5ERR_PUSH(H5E_VFL, H5E_READERROR, &err);
     return rset_call_end(&scope, st != RSET_OK);
 }

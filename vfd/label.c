@@ -10,8 +10,9 @@ H5FDredset_label(hid_t file_id, const char *text)
     rset_err         err = RSET_ERR_NONE;
     rset_handle     *handle;
 
-    rset_call_begin(&scope);
-    handle = rset_file_id_find(file_id, "H5FDredset_label", "gets no label", &err);
+    handle = rset_call_begin(&scope, &err) == RSET_OK
+                 ? rset_file_id_find(file_id, "H5FDredset_label", "gets no label", &err)
+                 : NULL;
     if (handle != NULL)
         (void)rset_session_label(handle->session, text, &err);
     RSET_H5ERR_PUSH(H5E_VFL, H5E_BADVALUE, &err);

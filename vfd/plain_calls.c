@@ -45,7 +45,7 @@ static herr_t
 call(rset_plain_job *job, const H5FD_redset_config_t *config, hid_t minor)
 {
     const char          *name = rset_plain_call_name(job->call);
-    H5FD_redset_config_t own;
+    H5FD_redset_config_t own = {0};
     rset_config          settled;
     rset_plain_outcome   outcome = {0};
     rset_h5err_scope     scope;
@@ -54,9 +54,10 @@ call(rset_plain_job *job, const H5FD_redset_config_t *config, hid_t minor)
     herr_t               ret;
 
     rset_comm_on_long_wait(say_long_wait);
-    rset_call_begin(&scope);
+    st = rset_call_begin(&scope, &err);
     job->config = &settled;
-    st = rset_fapl_settle(config, name, &own, &settled, &err);
+    if (st == RSET_OK)
+        st = rset_fapl_settle(config, name, &own, &settled, &err);
     if (st == RSET_OK)
         st = end_waiting(job, &err);
     if (st == RSET_OK)

@@ -41,7 +41,7 @@ skip(const rset_config *config, const char *pattern, rset_err *err)
 herr_t
 H5FDredset_skip(const char *pattern)
 {
-    H5FD_redset_config_t own;
+    H5FD_redset_config_t own = {0};
     rset_config          settled;
     rset_h5err_scope     scope;
     rset_err             err = RSET_ERR_NONE;
@@ -49,8 +49,9 @@ H5FDredset_skip(const char *pattern)
     herr_t               ret;
 
     rset_comm_on_long_wait(say_long_wait);
-    rset_call_begin(&scope);
-    st = rset_fapl_settle(NULL, "H5FDredset_skip", &own, &settled, &err);
+    st = rset_call_begin(&scope, &err);
+    if (st == RSET_OK)
+        st = rset_fapl_settle(NULL, "H5FDredset_skip", &own, &settled, &err);
     if (st == RSET_OK)
         st = skip(&settled, pattern != NULL ? pattern : "", &err);
     rset_fapl_drop(&own);

@@ -77,8 +77,9 @@ H5FDredset_stats(const char *path, H5FD_redset_stats_t *stats_out)
     rset_err         err = RSET_ERR_NONE;
     rset_status      st;
 
-    rset_call_begin(&scope);
-    st = fill_stats(path, stats_out, &err);
+    st = rset_call_begin(&scope, &err);
+    if (st == RSET_OK)
+        st = fill_stats(path, stats_out, &err);
     RSET_H5ERR_PUSH(H5E_VFL, H5E_BADVALUE, &err);
     return rset_call_end(&scope, st != RSET_OK);
 }

@@ -142,8 +142,9 @@ H5FDredset_status(const char *path, H5FD_redset_status_t *status_out)
     rset_err         err = RSET_ERR_NONE;
     rset_status      st;
 
-    rset_call_begin(&scope);
-    st = fill_status(path, status_out, &err);
+    st = rset_call_begin(&scope, &err);
+    if (st == RSET_OK)
+        st = fill_status(path, status_out, &err);
     RSET_H5ERR_PUSH(H5E_VFL, H5E_READERROR, &err);
     return rset_call_end(&scope, st != RSET_OK);
 }

@@ -336,8 +336,9 @@ H5FDredset_group(const char *const *paths, size_t n)
     group           *before = groups;
     rset_status      st;
 
-    rset_call_begin(&scope);
-    st = name_group(paths, n, &err);
+    st = rset_call_begin(&scope, &err);
+    if (st == RSET_OK)
+        st = name_group(paths, n, &err);
     if (st != RSET_OK && groups != before)
         drop_first();
     if (st == RSET_OK)

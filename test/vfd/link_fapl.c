@@ -3,6 +3,7 @@
  *   link_fapl struct   settings in and out of property lists, copies, refusals
  *   link_fapl env      (with HDF5_DRIVER_CONFIG) settings from the environment
  *   link_fapl files    files opened with such property lists
+ *   link_fapl copies   where HDF5 has loaded another copy of the library, copy/libhdf5_vfd_redset.so
  *   link_fapl create|muted NAME_%d.h5   (on four ranks) a file of each, protected in pairs
  *   link_fapl comm     (on several ranks) communicators: shared by all lists, kept until MPI_Finalize
  *
@@ -384,6 +385,24 @@ check_environment(void)
     (void)H5Pclose(a);
 }
 
+/* HDF5 has loaded another copy of the library, with a state of its own: this one says so whatever it is asked. */
+static void
+check_copies(void)
+{
+    H5FD_redset_config_t c = defaults();
+    H5FD_redset_stats_t  stats = {.size = sizeof stats};
+    hid_t                file = H5Fcreate("a.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+
+    refused(&c, "HDF5 has loaded the driver redset from ");
+    CHECK(strstr(message, "/copy/libhdf5_vfd_redset.so") != NULL);
+    CHECK(strstr(message, "/plugins/libhdf5_vfd_redset.so") != NULL);
+    CHECK(H5FDredset_commit(file) < 0 && strstr(message, "HDF5 has loaded") != NULL);
+    CHECK(H5Fclose(file) >= 0);
+    message[0] = '\0';
+    CHECK(H5FDredset_wait(NULL) < 0 && strstr(message, "HDF5 has loaded") != NULL);
+    CHECK(H5FDredset_stats(NULL, &stats) < 0 && H5FDredset_skip("x") < 0);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -403,6 +422,8 @@ main(int argc, char **argv)
         check_environment();
     else if (strcmp(what, "files") == 0)
         check_files();
+    else if (strcmp(what, "copies") == 0)
+        check_copies();
     else if (strcmp(what, "comm") == 0)
         check_communicators();
     else if (argc == 3)
