@@ -171,6 +171,8 @@ set_pair(rset_config *config, const char *key, const char *value, rset_err *err)
 
     if (st == RSET_OK)
         st = rset_config_set(config, key, full, err);
+    if (st == RSET_OK && strchr(full, '"') != NULL) /* one that stands alone */
+        st = rset_config_impossible(key, full, "text without quotes", err);
     free(full);
     return st;
 }

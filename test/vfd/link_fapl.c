@@ -113,6 +113,12 @@ check_round_trip(void)
     CHECK(H5Pset_fapl_redset(other, &c) >= 0 && H5Pequal(a, other) == 0);
     memset(c.files + 10, 'x', 20); /* behind the end of the string */
     CHECK(H5Pset_fapl_redset(b, &c) >= 0 && H5Pequal(b, other) > 0);
+    strcpy(c.generation, "label:\"a\""); /* no quote is one too many where there are none around */
+    CHECK(H5Pset_fapl_redset(b, &c) >= 0 && H5Pget_fapl_redset(b, &c) >= 0 &&
+          strcmp(c.generation, "label:\"a\"") == 0);
+    strcpy(c.generation, "");
+    strcpy(c.report, "no"); /* is nowhere, as "" is */
+    CHECK(H5Pset_fapl_redset(b, &c) >= 0 && H5Pequal(b, other) > 0);
     (void)H5Pclose(a);
     (void)H5Pclose(b);
     (void)H5Pclose(other);
@@ -259,6 +265,9 @@ check_refusals(void)
     REFUSED(memset(c.job, 'x', sizeof c.job), "job");
     REFUSED(memset(c.team, 'x', sizeof c.team), "team");
     REFUSED(memcpy(c.job, "a\nb", 4), "job");
+    REFUSED(memcpy(c.failure_group, "a\nb", 4), "group cannot be");
+    REFUSED(memcpy(c.team, "a\tb", 4), "team cannot be");
+    REFUSED(memcpy(c.report, "yes", 4), "report cannot be");
     REFUSED(memcpy(c.together, "a", 2), "together cannot be \"a\"");
     REFUSED(memcpy(c.together, "a,b,c,d,e,f,g,h,i", 18), "together cannot be");
     REFUSED(memcpy(c.generation, "last", 5), "generation cannot be \"last\"");
