@@ -141,7 +141,9 @@ typedef struct H5FD_redset_config_t {
     unsigned version; /**< H5FD_REDSET_CONFIG_VERSION */
     size_t   size;    /**< sizeof(H5FD_redset_config_t), of the program's header */
     MPI_Comm comm;    /**< The ranks that protect each other's files. MPI_COMM_NULL: MPI_COMM_WORLD,
-                           and no MPI at all in a process that does not use it. */
+                           and no MPI at all in a process that does not use it. H5Pset_fapl_redset duplicates
+                           it. H5Pset_driver does not: there it has to stay until the last file that was opened
+                           with it is closed. */
     hid_t    fapl_id; /**< Property list of the lower driver, which must keep a file in one ordinary
                            file of that name. H5P_DEFAULT: sec2. */
     double timeout;  /**< Seconds that ranks wait for each other before they return an error; 300 */
