@@ -13,7 +13,8 @@
  *     H5Pset_fapl_redset(fapl, &config);                                all settings
  *
  * The functions here are not under the lock of a thread-safe HDF5: a program with several threads calls them
- * from one at a time, and from none while another one is in HDF5.
+ * from one at a time, and from none while another one is in HDF5. As those of HDF5 they begin with an empty error stack,
+ * H5FD_redset_minor alone leaves it as it is.
  */
 #ifndef H5FDredset_H
 #define H5FDredset_H
@@ -140,7 +141,9 @@ typedef struct H5FD_redset_config_t {
     unsigned version; /**< H5FD_REDSET_CONFIG_VERSION */
     size_t   size;    /**< sizeof(H5FD_redset_config_t), of the program's header */
     MPI_Comm comm;    /**< The ranks that protect each other's files. MPI_COMM_NULL: MPI_COMM_WORLD,
-                           and no MPI at all in a process that does not use it. */
+                           and no MPI at all in a process that does not use it. H5Pset_fapl_redset duplicates
+                           it. H5Pset_driver does not: there it has to stay until the last file that was opened
+                           with it is closed. */
     hid_t    fapl_id; /**< Property list of the lower driver, which must keep a file in one ordinary
                            file of that name. H5P_DEFAULT: sec2. */
     double timeout;  /**< Seconds that ranks wait for each other before they return an error; 300 */
@@ -168,8 +171,8 @@ typedef struct H5FD_redset_config_t {
                            one failure group are put into different sets. "": the host name */
     char files[H5FD_REDSET_TEXT_SIZE];  /**< Patterns of the files that are protected, separated by
                            commas; all others pass through. "": every file */
-    char search[H5FD_REDSET_TEXT_SIZE]; /**< More directories to look for files and redundancy in,
-                           separated by colons. "" */
+    char search[H5FD_REDSET_TEXT_SIZE]; /**< More directories, at most 64, to look for files
+                           and redundancy in, separated by colons. "" */
     char report[H5FD_REDSET_TEXT_SIZE]; /**< Where rank 0 writes in MPI_Finalize what protection has
                            cost all ranks: a file that is appended to, or "stderr". "": nowhere */
     char root[H5FD_REDSET_TEXT_SIZE]; /**< Patterns of files that one rank writes and all may open:

@@ -8,6 +8,7 @@
 #include "handle.h"
 
 #include "async.h"
+#include "call.h"
 #include "comm/comm.h"
 #include "commit.h"
 #include "content.h"
@@ -131,11 +132,12 @@ H5Pset_fapl_redset(hid_t fapl_id, const H5FD_redset_config_t *config)
     rset_status          st;
     hid_t                records;
 
-    rset_h5err_enter(&scope);
-    if (H5Pisa_class(fapl_id, H5P_FILE_ACCESS) <= 0)
+    st = rset_call_begin(&scope, &err);
+    if (st == RSET_OK && H5Pisa_class(fapl_id, H5P_FILE_ACCESS) <= 0)
         st = rset_fail(&err, RSET_USAGE, "not a file access property list");
-    else if ((st = rset_fapl_prepare(config, "H5Pset_fapl_redset", &own, &err)) == RSET_OK &&
-             H5Pset_driver(fapl_id, H5FD_REDSET, &own) < 0)
+    if (st == RSET_OK)
+        st = rset_fapl_prepare(config, "H5Pset_fapl_redset", &own, &err);
+    if (st == RSET_OK && H5Pset_driver(fapl_id, H5FD_REDSET, &own) < 0)
         st = rset_fail(&err, RSET_USAGE, "the property list does not take the driver");
     records = rset_h5err_take();
     rset_fapl_drop(&own);
@@ -144,10 +146,7 @@ H5Pset_fapl_redset(hid_t fapl_id, const H5FD_redset_config_t *config)
         RSET_H5ERR_PUSH(H5E_PLIST, H5E_BADVALUE, &err);
     } else if (records > 0)
         (void)H5Eclose_stack(records);
-    rset_h5err_leave(&scope, st != RSET_OK);
-    if (st != RSET_OK)
-        rset_h5err_report();
-    return st == RSET_OK ? 0 : -1;
+    return rset_call_end(&scope, st != RSET_OK);
 }
 
 herr_t
@@ -159,11 +158,11 @@ H5Pget_fapl_redset(hid_t fapl_id, H5FD_redset_config_t *config_out)
     rset_err             err = RSET_ERR_NONE;
     rset_status          st;
 
-    rset_h5err_enter(&scope);
-    if (config_out == NULL || H5Pisa_class(fapl_id, H5P_FILE_ACCESS) <= 0 ||
-        H5Pget_driver(fapl_id) != H5FD_REDSET)
+    st = rset_call_begin(&scope, &err);
+    if (st == RSET_OK && (config_out == NULL || H5Pisa_class(fapl_id, H5P_FILE_ACCESS) <= 0 ||
+                          H5Pget_driver(fapl_id) != H5FD_REDSET))
         st = rset_fail(&err, RSET_USAGE, "not a file access property list with the redset driver");
-    else
+    if (st == RSET_OK)
         st = rset_fapl_read(fapl_id, &given, &config, &err);
     if (st == RSET_OK) {
         st = rset_fapl_give(&given, config_out, &err);
@@ -171,10 +170,7 @@ H5Pget_fapl_redset(hid_t fapl_id, H5FD_redset_config_t *config_out)
     }
     if (st != RSET_OK)
         RSET_H5ERR_PUSH(H5E_PLIST, H5E_BADVALUE, &err);
-    rset_h5err_leave(&scope, st != RSET_OK);
-    if (st != RSET_OK)
-        rset_h5err_report();
-    return st == RSET_OK ? 0 : -1;
+    return rset_call_end(&scope, st != RSET_OK);
 }
 
 /* ---- open and close ---- */
@@ -242,7 +238,9 @@ H5FD__redset_query(const H5FD_t *file, unsigned long *flags)
     unsigned long      lower = SEC2_FLAGS;
     herr_t             ret = 0;
 
-    if (handle != NULL) {
+    if (handle == NULL)
+        rset_driver_note_asked();
+    else {
         rset_h5err_enter(&scope);
         if (handle->lower != NULL)
             ret = H5FDquery(handle->lower, &lower);

@@ -3,11 +3,11 @@
 
 #include "H5FDredset.h"
 #include "background.h"
+#include "call.h"
 #include "comm/mpi/comm_mpi.h"
 #include "common/thread.h"
 #include "external.h"
 #include "fapl.h"
-#include "h5err.h"
 #include "lock.h"
 #include "open_files.h"
 #include "path.h"
@@ -185,8 +185,8 @@ ask(const char *path, int *done_out)
     herr_t           ret = 0;
     bool             done = true;
 
-    rset_h5err_enter(&scope);
-    if (path != NULL && rset_path_absolute(path, &absolute, &err) != RSET_OK) {
+    if (rset_call_begin(&scope, &err) != RSET_OK ||
+        (path != NULL && rset_path_absolute(path, &absolute, &err) != RSET_OK)) {
         RSET_H5ERR_PUSH(H5E_VFL, H5E_CANTGET, &err);
         ret = -1;
     } else {
@@ -205,9 +205,7 @@ ask(const char *path, int *done_out)
         if (done_out != NULL)
             *done_out = done;
     }
-    rset_h5err_leave(&scope, ret < 0);
-    if (ret < 0)
-        rset_h5err_report();
+    ret = rset_call_end(&scope, ret < 0);
     rset_async_speak();
     free(absolute);
     return ret;

@@ -59,8 +59,7 @@ rset_beside_search(const rset_config *config, rset_search_list *out)
     int   n = 0;
 
     snprintf(out->text, sizeof out->text, "%s", config->search);
-    for (char *dir = strtok_r(out->text, ":", &next); dir != NULL && n < RSET_SEARCH_MAX;
-         dir = strtok_r(NULL, ":", &next))
+    for (char *dir = strtok_r(out->text, ":", &next); dir != NULL; dir = strtok_r(NULL, ":", &next))
         out->dirs[n++] = dir;
     out->dirs[n] = NULL;
 }

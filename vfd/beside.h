@@ -22,9 +22,7 @@ rset_status rset_beside_name(const char *path, rset_beside *out, rset_err *err);
 rset_status rset_beside_open(rset_beside *b, rset_err *err);
 void        rset_beside_free(rset_beside *b);
 
-enum { RSET_SEARCH_MAX = 64 };
-
-/* Where to look besides: search=DIR:DIR as a list, which ends with NULL. Directories beyond the first RSET_SEARCH_MAX are left out. Local. */
+/* Where to look besides: search=DIR:DIR as a list, which ends with NULL. Local. */
 typedef struct rset_search_list {
     char        text[RSET_CONFIG_TEXT];
     const char *dirs[RSET_SEARCH_MAX + 1];

@@ -4,9 +4,9 @@
 #include "H5FDredset.h"
 #include "async.h"
 #include "background.h"
+#include "call.h"
 #include "content.h"
 #include "file_id.h"
-#include "h5err.h"
 #include "inherited.h"
 #include "left.h"
 
@@ -108,16 +108,16 @@ H5FDredset_commit(hid_t file_id)
     char             warning[RSET_ERR_TEXT] = "";
     hid_t            records;
     rset_status      st;
+    herr_t           ret;
 
-    rset_h5err_enter(&scope);
-    st = flush_and_commit(file_id, warning, &err);
+    st = rset_call_begin(&scope, &err);
+    if (st == RSET_OK)
+        st = flush_and_commit(file_id, warning, &err);
     if (st == RSET_OK && (records = rset_h5err_take()) > 0)
         (void)H5Eclose_stack(records);
     RSET_H5ERR_PUSH(H5E_VFL, H5E_CANTFLUSH, &err);
-    rset_h5err_leave(&scope, st != RSET_OK);
-    if (st != RSET_OK)
-        rset_h5err_report();
+    ret = rset_call_end(&scope, st != RSET_OK);
     if (warning[0] != '\0')
         rset_h5err_warn(warning);
-    return st == RSET_OK ? 0 : -1;
+    return ret;
 }

@@ -52,6 +52,21 @@ check_together(const rset_config *config, rset_err *err)
                                   "2 to 8 patterns, separated by commas", err);
 }
 
+/* Lists of them are as long. */
+static rset_status
+check_search(const rset_config *config, rset_err *err)
+{
+    int n = 0;
+
+    for (const char *s = config->search; *s != '\0'; s++)
+        n += *s != ':' && (s[1] == ':' || s[1] == '\0');
+    if (n <= RSET_SEARCH_MAX)
+        return RSET_OK;
+    return rset_fail(err, RSET_USAGE,
+                     "configuration: search has %d directories; at most %d are possible", n,
+                     (int)RSET_SEARCH_MAX);
+}
+
 static rset_status
 check_generation(const rset_config *config, rset_err *err)
 {
@@ -70,6 +85,8 @@ rset_config_check(const rset_config *config, rset_err *err)
 
     if (st == RSET_OK)
         st = check_together(config, err);
+    if (st == RSET_OK)
+        st = check_search(config, err);
     return st == RSET_OK ? check_generation(config, err) : st;
 }
 
@@ -154,6 +171,8 @@ set_pair(rset_config *config, const char *key, const char *value, rset_err *err)
 
     if (st == RSET_OK)
         st = rset_config_set(config, key, full, err);
+    if (st == RSET_OK && strchr(full, '"') != NULL) /* one that stands alone */
+        st = rset_config_impossible(key, full, "text without quotes", err);
     free(full);
     return st;
 }

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 enum { RSET_CONFIG_TEXT = 1024 };
+enum { RSET_SEARCH_MAX = 64 }; /* directories of search= */
 
 typedef enum {
     RSET_VERIFY_OPEN, /* all data at a collective open, redundancy behind it; without MPI per block, on first read */
@@ -92,8 +93,13 @@ void rset_config_defaults(rset_config *config);
  * names the key, the value and what is possible; *config is then unchanged. */
 rset_status rset_config_parse(rset_config *config, const char *text, rset_err *err);
 
-/* Do the settings go together, and can they be meant: can a set of set_size carry the scheme, are the patterns of together= as many
- * as there may be, is generation= one of its forms? RSET_USAGE if not. rset_config_parse has asked already. */
+/* Applies one pair to *config, as a member of a string, whose variables are put in already, or of a struct. RSET_USAGE, and *config is
+ * unchanged: there is no such key, which one may be meant; or the value is impossible. */
+rset_status rset_config_set(rset_config *config, const char *name, const char *value,
+                            rset_err *err);
+
+/* Do the settings go together, and can they be meant: can a set of set_size carry the scheme, are the patterns of together=, and
+ * the directories of search=, as many as there may be, is generation= one of its forms? RSET_USAGE if not. rset_config_parse has asked already. */
 rset_status rset_config_check(const rset_config *config, rset_err *err);
 
 #endif

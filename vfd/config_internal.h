@@ -20,10 +20,6 @@ rset_status rset_config_expand(const char *key, const char *value, char **out, r
 rset_status rset_config_impossible(const char *key, const char *value, const char *possible,
                                    rset_err *err);
 
-/* Applies one pair to *config, whose variables are put in already. RSET_USAGE, and *config is unchanged: there is no such key,
- * which one may be meant; or the value is impossible. */
-rset_status rset_config_set(rset_config *config, const char *key, const char *value, rset_err *err);
-
 /* Fails with what a string has instead of a pair: RSET_USAGE. */
 rset_status rset_config_no_pair(const char *word, rset_err *err);
 

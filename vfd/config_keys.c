@@ -88,9 +88,8 @@ parse_text(const char *key, const char *value, char *out, size_t size, rset_err 
                          "configuration: %s has %zu bytes; at most %zu are possible", key,
                          strlen(value), size - 1);
     for (const char *s = value; *s != '\0'; s++)
-        if (*s == '"' || iscntrl((unsigned char)*s))
-            return rset_config_impossible(key, value, "text without quotes and control characters",
-                                          err);
+        if (iscntrl((unsigned char)*s))
+            return rset_config_impossible(key, value, "text without control characters", err);
     memset(out, 0, size);
     memcpy(out, value, strlen(value));
     return RSET_OK;

@@ -202,17 +202,35 @@ bad(rset_err *err, const char *field, double value, const char *possible)
                      value, possible);
 }
 
-static rset_status
-copy_text(char *to, const char *from, size_t size, const char *field, rset_err *err)
-{
-    size_t n = strnlen(from, size);
+#define TEXT(field)                                                                                \
+    offsetof(H5FD_redset_config_t, field), sizeof((H5FD_redset_config_t){0}.field), #field
 
-    if (n == size)
-        return rset_fail(err, RSET_USAGE,
-                         "H5FD_redset_config_t: %s has no NUL within its %zu bytes", field, size);
-    memset(to, 0, size);
-    memcpy(to, from, n);
-    return RSET_OK;
+static const struct {
+    const char *key;
+    size_t      at, size;
+    const char *field;
+} texts[] = {
+    {"group", TEXT(failure_group)},   {"files", TEXT(files)},   {"root", TEXT(root)},
+    {"together", TEXT(together)},     {"search", TEXT(search)}, {"report", TEXT(report)},
+    {"generation", TEXT(generation)}, {"job", TEXT(job)},       {"team", TEXT(team)},
+};
+
+/* They may be what they may be in a string, and mean the same. */
+static rset_status
+take_texts(const H5FD_redset_config_t *given, rset_config *config, rset_err *err)
+{
+    rset_status st = RSET_OK;
+
+    for (size_t i = 0; st == RSET_OK && i < sizeof texts / sizeof texts[0]; i++) {
+        const char *text = (const char *)given + texts[i].at;
+
+        if (strnlen(text, texts[i].size) == texts[i].size)
+            return rset_fail(err, RSET_USAGE,
+                             "H5FD_redset_config_t: %s has no NUL within its %zu bytes",
+                             texts[i].field, texts[i].size);
+        st = rset_config_set(config, texts[i].key, text, err);
+    }
+    return st;
 }
 
 /* Everything but the communicator, which has to stay where the caller keeps it. */
@@ -276,21 +294,8 @@ given_to_config(const H5FD_redset_config_t *given, rset_config *config, rset_err
     config->keep_changed = given->changed == H5FD_REDSET_CHANGED_KEEP;
     config->commit_flush = given->commit == H5FD_REDSET_COMMIT_FLUSH;
     config->async = given->async != 0;
-    if (copy_text(config->group, given->failure_group, sizeof config->group, "failure_group",
-                  err) ||
-        copy_text(config->files, given->files, sizeof config->files, "files", err) ||
-        copy_text(config->root, given->root, sizeof config->root, "root", err) ||
-        copy_text(config->together, given->together, sizeof config->together, "together", err) ||
-        copy_text(config->search, given->search, sizeof config->search, "search", err) ||
-        copy_text(config->report, given->report, sizeof config->report, "report", err) ||
-        copy_text(config->generation, given->generation, sizeof config->generation, "generation",
-                  err) ||
-        copy_text(config->job, given->job, sizeof config->job, "job", err) ||
-        copy_text(config->team, given->team, sizeof config->team, "team", err))
+    if (take_texts(given, config, err) != RSET_OK)
         return err->status;
-    if (config->job[0] != '\0' && !rset_stamp_may_be(config->job))
-        return rset_fail(err, RSET_USAGE,
-                         "H5FD_redset_config_t: job is not printable UTF-8 without line ends");
     return rset_config_check(config, err);
 }
 

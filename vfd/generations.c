@@ -2,8 +2,8 @@
  * include/H5FDredset.h. */
 #include "H5FDredset.h"
 #include "beside.h"
+#include "call.h"
 #include "fapl.h"
-#include "h5err.h"
 #include "path.h"
 #include "recover/recover.h"
 
@@ -96,12 +96,11 @@ H5FDredset_generations(const char *path, H5FD_redset_generation_t *list, size_t 
 {
     rset_h5err_scope scope;
     rset_err         err = RSET_ERR_NONE;
+    rset_status      st;
 
-    if (answer(path, list, n, &err) == RSET_OK)
-        return 0;
-    rset_h5err_enter(&scope);
+    st = rset_call_begin(&scope, &err);
+    if (st == RSET_OK)
+        st = answer(path, list, n, &err);
     RSET_H5ERR_PUSH(H5E_VFL, H5E_READERROR, &err);
-    rset_h5err_leave(&scope, true);
-    rset_h5err_report();
-    return -1;
+    return rset_call_end(&scope, st != RSET_OK);
 }

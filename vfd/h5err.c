@@ -4,7 +4,9 @@
 #include "H5FDredset.h"
 #include "comm/mpi/comm_mpi.h"
 #include "said.h"
+#include "team.h"
 
+#include <ctype.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -101,19 +103,31 @@ rset_h5err_paused(void)
 
 /* Of this thread: scopes within scopes, of which the outermost knows what the program has set; and what was refused in it. */
 static _Thread_local int  depth;
-static _Thread_local char refused[RSET_ERR_TEXT + RSET_HOST_NAME + 32];
+static _Thread_local char refused[RSET_ERR_TEXT + RSET_HOST_NAME + 64];
 
-/* Is it for this rank to say? Who found it says it. What all have come to rank 0 says, unless that is what has not come. */
+/* Is this the rank that the message says was waited for? */
+static bool
+has_not_come(int rank, const char *text)
+{
+    char        words[32];
+    const int   n = snprintf(words, sizeof words, "for rank %d", rank);
+    const char *at = strstr(text, words);
+
+    return at != NULL && isdigit((unsigned char)at[n]) == 0;
+}
+
+/* Is it for this rank to say? Who found it says it. What all have come to the first one says, unless that is what has not come. */
 static bool
 is_own(const rset_err *err)
 {
-    const int own = rset_mpi_usable() ? rset_mpi_world_rank() : -1;
+    const rset_team_numbers ranks = rset_team_numbers_met();
+    const int               own = rset_mpi_usable() ? ranks.own : -1;
 
     switch (err->status) {
     case RSET_PEER:
     case RSET_LOST:
-        return err->rank == own || (err->rank < 0 && own == 0) ||
-               strstr(err->text, "for rank 0") != NULL;
+        return err->rank == own || (err->rank < 0 && own == ranks.first) ||
+               has_not_come(ranks.first, err->text);
     case RSET_DAMAGED:
     case RSET_BUSY:
     case RSET_CHANGED: return err->rank < 0 || err->rank == own;
@@ -210,23 +224,25 @@ rset_h5err_leave(rset_h5err_scope *scope, bool failed)
     unsilence(scope);
 }
 
-/* " (rank 3 on node1)"; without MPI there are no ranks. */
+/* " (rank 3 on node1)", " (rank 1 of its communicator on node1)" where a program gave one; without MPI there are no ranks. */
 static void
 where(const rset_err *err, char *buf, size_t size)
 {
-    char host[RSET_HOST_NAME] = "";
-    bool mpi = rset_mpi_usable();
-    int  rank = err->rank;
+    const rset_team_numbers ranks = rset_team_numbers_met();
+    char                    host[RSET_HOST_NAME] = "";
+    bool                    mpi = rset_mpi_usable();
+    int                     rank = err->rank;
 
     if (err->host[0] != '\0')
         snprintf(host, sizeof host, "%s", err->host);
     else {
         (void)gethostname(host, sizeof host - 1);
         if (rank < 0 && mpi)
-            rank = rset_mpi_world_rank();
+            rank = ranks.own;
     }
     if (rank >= 0 && mpi)
-        snprintf(buf, size, " (rank %d on %s)", rank, host);
+        snprintf(buf, size, " (rank %d%s on %s)", rank, ranks.others ? " of its communicator" : "",
+                 host);
     else
         snprintf(buf, size, " (on %s)", host);
 }
@@ -236,7 +252,7 @@ rset_h5err_push(const char *file, const char *func, unsigned line, hid_t major, 
                 const rset_err *err)
 {
     const char *base = strrchr(file, '/');
-    char        place[RSET_HOST_NAME + 32];
+    char        place[RSET_HOST_NAME + 64];
 
     if (err == NULL || err->status == RSET_OK)
         return;
@@ -244,20 +260,6 @@ rset_h5err_push(const char *file, const char *func, unsigned line, hid_t major, 
     note_refusal(err, place);
     (void)H5Epush2(H5E_DEFAULT, base ? base + 1 : file, func, line, class_id, major,
                    minor_of(err->status, minor), "%s%s", err->text, place);
-}
-
-void
-rset_h5err_report(void)
-{
-    H5E_auto2_t print = NULL;
-    void       *arg = NULL;
-    unsigned    is_v2 = 1;
-
-#ifndef H5_NO_DEPRECATED_SYMBOLS
-    (void)H5Eauto_is_v2(H5E_DEFAULT, &is_v2);
-#endif
-    if (is_v2 && H5Eget_auto2(H5E_DEFAULT, &print, &arg) >= 0 && print != NULL)
-        (void)print(H5E_DEFAULT, arg);
 }
 
 void
@@ -269,7 +271,7 @@ rset_h5err_warn(const char *text)
 static void
 warn_here(const rset_err *err, int most)
 {
-    char place[RSET_HOST_NAME + 32], text[RSET_ERR_TEXT + sizeof place];
+    char place[RSET_HOST_NAME + 64], text[RSET_ERR_TEXT + sizeof place];
 
     where(err, place, sizeof place);
     snprintf(text, sizeof text, "%s%s", err->text, place);

@@ -48,10 +48,6 @@ void rset_h5err_push(const char *file, const char *func, unsigned line, hid_t ma
 #define RSET_H5ERR_PUSH(major, minor, err)                                                         \
     rset_h5err_push(__FILE__, __func__, __LINE__, (major), (minor), (err))
 
-/* For a function that the application calls directly: prints the stack as HDF5's own would. After
- * rset_h5err_leave. */
-void rset_h5err_report(void);
-
 /* Says something that did not fail the call: to stderr, "redset: " in front, each text once per
  * process. Called from close and from changes only, because HDF5 may call open for a mere question and tools and tests read
  * stderr (T12). Else only rset_h5err_leave prints: what was refused, once for each kind of file, where the program has muted HDF5's

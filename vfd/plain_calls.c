@@ -2,9 +2,9 @@
 #include "H5FDredset.h"
 
 #include "async.h"
+#include "call.h"
 #include "comm/comm.h"
 #include "fapl.h"
-#include "h5err.h"
 #include "open_files.h"
 #include "path.h"
 #include "plain.h"
@@ -45,31 +45,30 @@ static herr_t
 call(rset_plain_job *job, const H5FD_redset_config_t *config, hid_t minor)
 {
     const char          *name = rset_plain_call_name(job->call);
-    H5FD_redset_config_t own;
+    H5FD_redset_config_t own = {0};
     rset_config          settled;
     rset_plain_outcome   outcome = {0};
     rset_h5err_scope     scope;
     rset_err             err = RSET_ERR_NONE;
     rset_status          st;
+    herr_t               ret;
 
-    (void)H5Eclear2(H5E_DEFAULT); /* as any function of HDF5 that is called directly */
     rset_comm_on_long_wait(say_long_wait);
-    rset_h5err_enter(&scope);
+    st = rset_call_begin(&scope, &err);
     job->config = &settled;
-    st = rset_fapl_settle(config, name, &own, &settled, &err);
+    if (st == RSET_OK)
+        st = rset_fapl_settle(config, name, &own, &settled, &err);
     if (st == RSET_OK)
         st = end_waiting(job, &err);
     if (st == RSET_OK)
         st = rset_plain_do(job, &outcome, &err);
     rset_fapl_drop(&own);
     rset_h5err_push(__FILE__, name, __LINE__, H5E_VFL, minor, &err);
-    rset_h5err_leave(&scope, st != RSET_OK);
-    if (st != RSET_OK)
-        rset_h5err_report();
+    ret = rset_call_end(&scope, st != RSET_OK);
     if (outcome.note[0] != '\0')
         rset_h5err_warn(outcome.note);
     rset_async_speak();
-    return st != RSET_OK ? -1 : outcome.never;
+    return ret < 0 ? ret : outcome.never;
 }
 
 herr_t

@@ -3,9 +3,9 @@
 
 #include "async.h"
 #include "background.h"
+#include "call.h"
 #include "comm/mpi/comm_mpi.h"
 #include "fapl.h"
-#include "h5err.h"
 #include "team.h"
 
 #include <stdio.h>
@@ -41,23 +41,22 @@ skip(const rset_config *config, const char *pattern, rset_err *err)
 herr_t
 H5FDredset_skip(const char *pattern)
 {
-    H5FD_redset_config_t own;
+    H5FD_redset_config_t own = {0};
     rset_config          settled;
     rset_h5err_scope     scope;
     rset_err             err = RSET_ERR_NONE;
     rset_status          st;
+    herr_t               ret;
 
-    (void)H5Eclear2(H5E_DEFAULT); /* as any function of HDF5 that is called directly */
     rset_comm_on_long_wait(say_long_wait);
-    rset_h5err_enter(&scope);
-    st = rset_fapl_settle(NULL, "H5FDredset_skip", &own, &settled, &err);
+    st = rset_call_begin(&scope, &err);
+    if (st == RSET_OK)
+        st = rset_fapl_settle(NULL, "H5FDredset_skip", &own, &settled, &err);
     if (st == RSET_OK)
         st = skip(&settled, pattern != NULL ? pattern : "", &err);
     rset_fapl_drop(&own);
     RSET_H5ERR_PUSH(H5E_VFL, H5E_CANTSET, &err);
-    rset_h5err_leave(&scope, st != RSET_OK);
-    if (st != RSET_OK)
-        rset_h5err_report();
+    ret = rset_call_end(&scope, st != RSET_OK);
     rset_async_speak();
-    return st == RSET_OK ? 0 : -1;
+    return ret;
 }

@@ -1,6 +1,6 @@
 /* stats_tell.c: the figures of stats.h as applications ask for them. See include/H5FDredset.h. */
 #include "H5FDredset.h"
-#include "h5err.h"
+#include "call.h"
 #include "path.h"
 #include "stats.h"
 
@@ -75,12 +75,11 @@ H5FDredset_stats(const char *path, H5FD_redset_stats_t *stats_out)
 {
     rset_h5err_scope scope;
     rset_err         err = RSET_ERR_NONE;
+    rset_status      st;
 
-    if (fill_stats(path, stats_out, &err) == RSET_OK)
-        return 0;
-    rset_h5err_enter(&scope);
+    st = rset_call_begin(&scope, &err);
+    if (st == RSET_OK)
+        st = fill_stats(path, stats_out, &err);
     RSET_H5ERR_PUSH(H5E_VFL, H5E_BADVALUE, &err);
-    rset_h5err_leave(&scope, true);
-    rset_h5err_report();
-    return -1;
+    return rset_call_end(&scope, st != RSET_OK);
 }

@@ -3,8 +3,8 @@
 #include "H5FDredset.h"
 #include "background.h"
 #include "beside.h"
+#include "call.h"
 #include "fapl.h"
-#include "h5err.h"
 #include "history.h"
 #include "open_files.h"
 #include "path.h"
@@ -140,12 +140,11 @@ H5FDredset_status(const char *path, H5FD_redset_status_t *status_out)
 {
     rset_h5err_scope scope;
     rset_err         err = RSET_ERR_NONE;
+    rset_status      st;
 
-    if (fill_status(path, status_out, &err) == RSET_OK)
-        return 0;
-    rset_h5err_enter(&scope);
+    st = rset_call_begin(&scope, &err);
+    if (st == RSET_OK)
+        st = fill_status(path, status_out, &err);
     RSET_H5ERR_PUSH(H5E_VFL, H5E_READERROR, &err);
-    rset_h5err_leave(&scope, true);
-    rset_h5err_report();
-    return -1;
+    return rset_call_end(&scope, st != RSET_OK);
 }

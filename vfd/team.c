@@ -84,10 +84,10 @@ drop_team(rset_team_kept *kept)
 }
 
 static rset_status
-make_team(uintptr_t id, int size, rset_team_kept **out, rset_err *err)
+make_team(const rset_mpi_known *of, rset_team_kept **out, rset_err *err)
 {
     rset_team_kept *kept = NULL;
-    rset_status     st = new_team(size, &kept, err);
+    rset_status     st = new_team(of->size, &kept, err);
 
     if (st != RSET_OK)
         return st;
@@ -96,7 +96,8 @@ make_team(uintptr_t id, int size, rset_team_kept **out, rset_err *err)
         drop_team(kept);
         return st;
     }
-    kept->id = id;
+    kept->id = of->id;
+    kept->team.numbers = (rset_team_numbers){.own = of->rank, .others = of->others};
     kept->next = teams;
     teams = kept;
     *out = kept;
@@ -120,18 +121,17 @@ rset_status
 rset_team_find(const rset_config *config, rset_team **team_out, rset_err *err)
 {
     rset_team_kept *kept = teams;
-    uintptr_t       id = 0;
-    int             size = 0;
+    rset_mpi_known  of = {0};
     rset_status     st;
 
     *team_out = NULL;
     if (!rset_mpi_usable())
         return RSET_OK;
-    st = rset_mpi_know(config->comm, &id, &size, err);
-    while (kept != NULL && kept->id != id)
+    st = rset_mpi_know(config->comm, &of, err);
+    while (kept != NULL && kept->id != of.id)
         kept = kept->next;
     if (st == RSET_OK && kept == NULL)
-        st = make_team(id, size, &kept, err);
+        st = make_team(&of, &kept, err);
     if (st != RSET_OK)
         return st;
     *team_out = &kept->team;

@@ -23,12 +23,21 @@ typedef enum rset_again {
     RSET_AGAIN_MET    /* and that is over */
 } rset_again;
 
+/* How ranks are numbered in messages and in rset_err.rank: as in the communicator that the program gave, MPI_COMM_WORLD if it gave none;
+ * those of a team, or that have files of a kind, keep those numbers. */
+typedef struct rset_team_numbers {
+    int  own;    /* this rank's */
+    int  first;  /* of the ranks that meet: the one that says what all of them have */
+    bool others; /* they are not those of MPI_COMM_WORLD */
+} rset_team_numbers;
+
 typedef struct rset_team {
     rset_comm *
         comm; /* private duplicate of the application's communicator; NULL until all have come once */
     rset_rendezvous     *rendezvous;
     char                 host[RSET_HOST_NAME];
     int                  ranks;
+    rset_team_numbers    numbers; /* of all of them; not of one alone */
     bool                 reports; /* some rank wants one (report.h); the same on all ranks */
     bool                 alone;   /* this process by itself; `comm` is there, and has one rank */
     struct rset_pending *written; /* files of one rank that this one has protected (pending.h) */
@@ -66,6 +75,9 @@ const void *rset_team_place(const rset_team *team);
  * proposal->among) then. */
 rset_status rset_team_meet(rset_team *team, const rset_config *config, rset_proposal *proposal,
                            uint64_t *nonce_out, bool *known_out, rset_err *err);
+
+/* Those of the ranks that this thread has met last, or was to meet; before that those of MPI_COMM_WORLD. Local. */
+rset_team_numbers rset_team_numbers_met(void);
 
 /* What ranks have done together has failed: where they have lost each other this one says that it is here, or goes on where all are.
  * rset_team_meet does so too, and waits a moment for that. Local. */

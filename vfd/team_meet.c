@@ -87,6 +87,30 @@ end_first(rset_team *team, const rset_config *config, const rset_proposal *p, rs
 
 /* ---- how they come together ---- */
 
+static _Thread_local rset_team_numbers met;
+static _Thread_local bool              any_met; /* else those of MPI_COMM_WORLD count */
+
+/* `among`: those that have such files, NULL: all. */
+static void
+note_numbers(rset_team *team, const rset_comm *among)
+{
+    rset_team *whole = rset_team_whole_of(team);
+
+    if (team->alone)
+        return;
+    if (among == NULL)
+        among = whole->comm;
+    met = whole->numbers;
+    met.first = among != NULL ? rset_comm_world(among, 0) : 0;
+    any_met = true;
+}
+
+rset_team_numbers
+rset_team_numbers_met(void)
+{
+    return any_met ? met : (rset_team_numbers){.own = rset_mpi_world_rank()};
+}
+
 /* Closed, or called, without having asked the others. */
 static void
 skip(rset_team *team, const rset_proposal *proposal)
@@ -184,6 +208,7 @@ rset_team_gather(rset_team *team, const rset_config *config, rset_proposal *prop
     const rset_phase  before = rset_phase_enter(RSET_PHASE_MEET);
     const rset_status st = come_together(team, config, proposal, known_out, err);
 
+    note_numbers(team, NULL);
     rset_phase_leave(before);
     return st;
 }
@@ -201,6 +226,7 @@ rset_team_meet(rset_team *team, const rset_config *config, rset_proposal *propos
     proposal->latest = rset_moment_now();
     if (st == RSET_OK)
         st = rset_rendezvous_meet(team->rendezvous, proposal, nonce_out, known_out, err);
+    note_numbers(team, proposal->among);
     end_first(team, config, proposal, st);
     rset_moment_heard(proposal->latest);
     if (proposal->among != NULL) /* files of one rank are copied among all, who are not here */

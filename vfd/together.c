@@ -3,9 +3,9 @@
 
 #include "H5FDredset.h"
 #include "background.h"
+#include "call.h"
 #include "comm/mpi/comm_mpi.h"
 #include "fapl.h"
-#include "h5err.h"
 #include "lock.h"
 #include "path.h"
 
@@ -336,15 +336,13 @@ H5FDredset_group(const char *const *paths, size_t n)
     group           *before = groups;
     rset_status      st;
 
-    rset_h5err_enter(&scope);
-    st = name_group(paths, n, &err);
+    st = rset_call_begin(&scope, &err);
+    if (st == RSET_OK)
+        st = name_group(paths, n, &err);
     if (st != RSET_OK && groups != before)
         drop_first();
     if (st == RSET_OK)
         name_again();
     RSET_H5ERR_PUSH(H5E_VFL, H5E_BADVALUE, &err);
-    rset_h5err_leave(&scope, st != RSET_OK);
-    if (st != RSET_OK)
-        rset_h5err_report();
-    return st == RSET_OK ? 0 : -1;
+    return rset_call_end(&scope, st != RSET_OK);
 }

@@ -63,7 +63,7 @@ refuse(const rset_drop_args *args, const asked *all, rset_err *err)
                          "%s: ranks mean different generations (%" PRIu64 " and %" PRIu64
                          "); nothing was removed",
                          name, all->least, all->most);
-    if (all->most == all->newest)
+    if (all->most == all->newest && all->newest != 0)
         return rset_fail(
             err, RSET_USAGE,
             "%s: generation %" PRIu64
@@ -74,6 +74,11 @@ refuse(const rset_drop_args *args, const asked *all, rset_err *err)
         return RSET_OK;
     rset_generations_of(args->evidence, &there);
     st = rset_generations_of_all(args->world, args->host, &there, err);
+    if (st == RSET_OK && there.n == 0)
+        return rset_fail(
+            err, RSET_USAGE,
+            "%s: no rank's file of this name is protected, so there is no generation to remove",
+            name);
     snprintf(which, sizeof which, "%" PRIu64, args->generation);
     return st == RSET_OK ? rset_generations_none(&there, which, name, err) : st;
 }

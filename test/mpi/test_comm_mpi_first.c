@@ -67,13 +67,12 @@ gone_on(void)
 static void
 failed_first(void)
 {
-    rset_comm *comm = NULL;
-    rset_err   err = RSET_ERR_NONE;
-    double     start = rset_clock();
-    uintptr_t  id;
-    int        size;
+    rset_comm     *comm = NULL;
+    rset_err       err = RSET_ERR_NONE;
+    double         start = rset_clock();
+    rset_mpi_known known;
 
-    CHECK(rset_mpi_know(NULL, &id, &size, &err) == RSET_OK);
+    CHECK(rset_mpi_know(NULL, &known, &err) == RSET_OK);
     if (my_rank == my_size - 1)
         rset_mpi_will_not_come(NULL, 7);
     else {

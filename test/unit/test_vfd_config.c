@@ -47,6 +47,20 @@ refused(const char *text, const char *words)
             fail_msg("\"%s\": the message has no \"%s\": %s", text, word, err.text);
 }
 
+/* The last directory counts as the first one does; one more than there may be is not left out. */
+static void
+test_directories(void **state)
+{
+    char text[400] = "search=/d";
+
+    (void)state;
+    for (int i = 2; i <= RSET_SEARCH_MAX; i++)
+        strcat(text, ":/d");
+    assert_int_equal(strlen(parsed(text).search), 3 * RSET_SEARCH_MAX - 1);
+    assert_int_equal(strlen(parsed(strcat(text, "::")).search), 3 * RSET_SEARCH_MAX + 1);
+    refused(strcat(text, "/d"), "search|65 directories|at most 64");
+}
+
 static void
 test_defaults(void **state)
 {
@@ -414,6 +428,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_directories),
         cmocka_unit_test(test_every_key),
         cmocka_unit_test(test_spellings_that_mean_the_same),
         cmocka_unit_test(test_values_with_odd_characters),

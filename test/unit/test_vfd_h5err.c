@@ -114,6 +114,49 @@ a_failure_is_of_no_rank_yet(void **state)
     assert_string_equal(err.host, "");
 }
 
+/* Functions of H5FDredset.h, first those that fail. */
+static herr_t
+call(int which)
+{
+    switch (which) {
+    case 0: return H5FDredset_status(NULL, NULL);
+    case 1: return H5FDredset_generations(NULL, NULL, NULL);
+    case 2: return H5FDredset_stats(NULL, NULL);
+    case 3: return H5FDredset_group(NULL, 0);
+    case 4: return H5FDredset_label(H5I_INVALID_HID, "text");
+    case 5: return H5FDredset_commit(H5I_INVALID_HID);
+    case 6: return H5FDredset_drop(NULL, 1);
+    case 7: return H5Pset_fapl_redset(H5I_INVALID_HID, NULL);
+    case 8: return H5Pget_fapl_redset(H5I_INVALID_HID, NULL);
+    case 9: return H5FDredset_wait(NULL);
+    case 10: return H5FDredset_test(NULL, NULL);
+    default: return H5FDredset_skip(NULL);
+    }
+}
+
+/* As with each function of HDF5, what is on the stack is of the last call only; also after more calls than it has room for. */
+static void
+a_call_clears_the_stack(void **state)
+{
+    (void)state;
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    for (int i = 0; i < 12; i++) {
+        unsigned own;
+
+        H5Eclear2(H5E_DEFAULT);
+        assert_int_equal(call(i), i < 9 ? -1 : 0);
+        own = walk().n;
+        assert_true((own > 0) == (i < 9));
+        assert_true(H5Fopen("/nowhere/at/all", H5F_ACC_RDONLY, H5P_DEFAULT) < 0);
+        assert_true(walk().n > own);
+        assert_int_equal(call(i), i < 9 ? -1 : 0);
+        assert_int_equal(walk().n, own);
+    }
+    for (int i = 0; i < 40; i++)
+        assert_int_equal(call(0), -1);
+    assert_int_equal(walk().n, 1);
+}
+
 int
 main(void)
 {
@@ -122,6 +165,7 @@ main(void)
         cmocka_unit_test(each_reason_has_its_number),
         cmocka_unit_test(a_failure_is_of_no_rank_yet),
         cmocka_unit_test(other_failures_have_those_of_hdf5),
+        cmocka_unit_test(a_call_clears_the_stack),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,8 @@
  *   link_fapl struct   settings in and out of property lists, copies, refusals
  *   link_fapl env      (with HDF5_DRIVER_CONFIG) settings from the environment
  *   link_fapl files    files opened with such property lists
+ *   link_fapl copies   where HDF5 has loaded another copy of the library, copy/libhdf5_vfd_redset.so
+ *   link_fapl create|muted NAME_%d.h5   (on four ranks) a file of each, protected in pairs
  *   link_fapl comm     (on several ranks) communicators: shared by all lists, kept until MPI_Finalize
  *
  * Exit status 0 when all is right; each check that is not prints a line. */
@@ -110,6 +112,12 @@ check_round_trip(void)
     c.timeout = 2;
     CHECK(H5Pset_fapl_redset(other, &c) >= 0 && H5Pequal(a, other) == 0);
     memset(c.files + 10, 'x', 20); /* behind the end of the string */
+    CHECK(H5Pset_fapl_redset(b, &c) >= 0 && H5Pequal(b, other) > 0);
+    strcpy(c.generation, "label:\"a\""); /* no quote is one too many where there are none around */
+    CHECK(H5Pset_fapl_redset(b, &c) >= 0 && H5Pget_fapl_redset(b, &c) >= 0 &&
+          strcmp(c.generation, "label:\"a\"") == 0);
+    strcpy(c.generation, "");
+    strcpy(c.report, "no"); /* is nowhere, as "" is */
     CHECK(H5Pset_fapl_redset(b, &c) >= 0 && H5Pequal(b, other) > 0);
     (void)H5Pclose(a);
     (void)H5Pclose(b);
@@ -257,6 +265,9 @@ check_refusals(void)
     REFUSED(memset(c.job, 'x', sizeof c.job), "job");
     REFUSED(memset(c.team, 'x', sizeof c.team), "team");
     REFUSED(memcpy(c.job, "a\nb", 4), "job");
+    REFUSED(memcpy(c.failure_group, "a\nb", 4), "group cannot be");
+    REFUSED(memcpy(c.team, "a\tb", 4), "team cannot be");
+    REFUSED(memcpy(c.report, "yes", 4), "report cannot be");
     REFUSED(memcpy(c.together, "a", 2), "together cannot be \"a\"");
     REFUSED(memcpy(c.together, "a,b,c,d,e,f,g,h,i", 18), "together cannot be");
     REFUSED(memcpy(c.generation, "last", 5), "generation cannot be \"last\"");
@@ -383,10 +394,28 @@ check_environment(void)
     (void)H5Pclose(a);
 }
 
+/* HDF5 has loaded another copy of the library, with a state of its own: this one says so whatever it is asked. */
+static void
+check_copies(void)
+{
+    H5FD_redset_config_t c = defaults();
+    H5FD_redset_stats_t  stats = {.size = sizeof stats};
+    hid_t                file = H5Fcreate("a.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+
+    refused(&c, "HDF5 has loaded the driver redset from ");
+    CHECK(strstr(message, "/copy/libhdf5_vfd_redset.so") != NULL);
+    CHECK(strstr(message, "/plugins/libhdf5_vfd_redset.so") != NULL);
+    CHECK(H5FDredset_commit(file) < 0 && strstr(message, "HDF5 has loaded") != NULL);
+    CHECK(H5Fclose(file) >= 0);
+    message[0] = '\0';
+    CHECK(H5FDredset_wait(NULL) < 0 && strstr(message, "HDF5 has loaded") != NULL);
+    CHECK(H5FDredset_stats(NULL, &stats) < 0 && H5FDredset_skip("x") < 0);
+}
+
 int
 main(int argc, char **argv)
 {
-    const char *what = argc == 2 ? argv[1] : "";
+    const char *what = argc > 1 ? argv[1] : "";
 
     (void)H5Eset_auto2(H5E_DEFAULT, print, NULL);
     if (strcmp(what, "struct") == 0) {
@@ -402,8 +431,12 @@ main(int argc, char **argv)
         check_environment();
     else if (strcmp(what, "files") == 0)
         check_files();
+    else if (strcmp(what, "copies") == 0)
+        check_copies();
     else if (strcmp(what, "comm") == 0)
         check_communicators();
+    else if (argc == 3)
+        use_pairs(what, argv[2]);
     else
         return 2;
     return wrong != 0;

@@ -29,4 +29,7 @@ void refused(const H5FD_redset_config_t *c, const char *word);
 /* Communicators of such lists: shared by all lists, kept until MPI_Finalize. Begins and ends MPI. */
 void check_communicators(void);
 
+/* A file of each rank, protected in pairs of ranks that have a communicator of their own: creates it, or opens it with HDF5's errors muted. */
+void use_pairs(const char *what, const char *name);
+
 #endif

@@ -1,4 +1,4 @@
-/* link_fapl_comm.c: `link_fapl comm`, on two ranks: the communicators that property lists have. */
+/* link_fapl_comm.c: `link_fapl comm`, on two ranks: the communicators that property lists have; and `link_fapl create|muted NAME_%d.h5`. */
 #include "link_fapl.h"
 
 #include <string.h>
@@ -104,4 +104,32 @@ check_communicators(void)
     MPI_Finalize();
     (void)H5Pclose(a);
     refused(&c, "MPI_Finalize");
+}
+
+void
+use_pairs(const char *what, const char *name)
+{
+    const int            creates = strcmp(what, "create") == 0;
+    H5FD_redset_config_t c = defaults();
+    hid_t                a = new_fapl(), file;
+    char                 path[1024];
+    int                  rank;
+
+    MPI_Init(NULL, NULL);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_split(MPI_COMM_WORLD, rank / 2, 0, &c.comm);
+    c.timeout = 20;
+    CHECK(H5Pset_fapl_redset(a, &c) >= 0);
+    snprintf(path, sizeof path, "%.*s%d.h5", (int)strcspn(name, "%"), name, rank);
+    if (!creates)
+        H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    file =
+        creates ? H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, a) : H5Fopen(path, H5F_ACC_RDONLY, a);
+    if (file < 0)
+        printf("rank %d: open\n", rank);
+    else
+        CHECK(H5Fclose(file) >= 0);
+    (void)H5Pclose(a);
+    MPI_Comm_free(&c.comm);
+    MPI_Finalize();
 }

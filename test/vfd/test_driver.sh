@@ -87,6 +87,9 @@ settings 'property lists, HDF5_DRIVER' env HDF5_DRIVER=redset "$bin/link_fapl" s
 settings 'files' "$bin/link_fapl" files
 settings 'files, HDF5_DRIVER' env HDF5_DRIVER=redset HDF5_DRIVER_CONFIG=scheme=RS "$bin/link_fapl" files
 settings 'environment' env HDF5_DRIVER_CONFIG=scheme=partner "$bin/link_fapl" env
+mkdir "$dir/copy"
+cp "$HDF5_PLUGIN_PATH/libhdf5_vfd_redset.so" "$dir/copy"
+settings 'two copies of the library' env HDF5_DRIVER=redset HDF5_PLUGIN_PATH="$dir/copy" "$bin/link_fapl" copies
 if command -v "${MPIEXEC:-mpirun}" >/dev/null; then
     # shellcheck source=cmake/mpi_settings.sh
     . "${REDSET_SOURCE_DIR:-$(dirname "$0")/../..}/cmake/mpi_settings.sh"

@@ -24,6 +24,7 @@ takes() { grep -q "^number $1 .* bytes $2\$" "$d.said.1" || { echo "not $2"; cat
 on_disk() { find "$@" -printf '%b\n' | awk '{ n += 512 * $1 } END { print n }'; }
 
 echo 'listed:'
+check 'nothing is protected yet, and nothing can be dropped' all job nodrop 0 , says 4 'is protected, so there is no generation to remove'
 check 'three generations' all job write 1 start , job write 2 '' , job write 3 'after the bump' , job write 4 "it's \\100 %" , keep , cp -a "$d" "$work/first"
 check 'each rank sees them, newest first' all job list , says 4 '^number 4 "it.s .100 %" scheme 2:1 ranks 4 size [0-9]* newest here ' , \
     says 4 '^number 3 "after the bump" scheme 2:1 ranks 4 size [0-9]* here ' , says 4 '^number 2 "" .* here ' , says 0 '^number 1' , unchanged

@@ -15,9 +15,9 @@ refused() {
     local status=0
     rm -f "$out".*
     # shellcheck disable=SC2016
-    HDF5_DRIVER_CONFIG="timeout=20 $1" timeout 60 "$MPIEXEC" -n 3 sh -c \
-        'out=$1; shift; exec "$@" >"$out.${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-$PMI_RANK}}" 2>&1' sh \
-        "$out" "$bin/refused" "$3" "$4" >"$out.mpirun" 2>&1 || status=$?
+    HDF5_DRIVER_CONFIG="timeout=20 $1" timeout 60 "$MPIEXEC" -n "${np:-3}" sh -c \
+        'out=$1 rank=${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-$PMI_RANK}}; shift; TEAM=$((rank / 2)) exec "$@" >"$out.$rank" 2>&1' sh \
+        "$out" "$bin/${program:-refused}" "$3" "$4" >"$out.mpirun" 2>&1 || status=$?
     cat "$out".? | tee "$out"
     [ "$((status > 0))" = "$2" ] || { cat "$out.mpirun"; return 1; }
 }
@@ -63,6 +63,25 @@ muted() {
 }
 check 'a program that mutes errors is told of a refusal, once' muted
 rm "$dir"/*
+
+# Ranks of which the first of MPI_COMM_WORLD is none: those of a team, or of a communicator of the program.
+lose_pair() { # of ranks 2 and 3: a file, and four bytes of the other one
+    touch -r "$dir/ck_3.h5" "$work/then"
+    rm "$dir"/ck_2.h5* && printf XXXX | dd of="$dir/ck_3.h5" bs=1 seek=900 conv=notrunc status=none && touch -r "$work/then" "$dir/ck_3.h5"
+}
+muted_pairs() {
+    # shellcheck disable=SC2016 # the driver puts in what $TEAM is
+    local np=4 pair='required=yes team=$TEAM'
+    refused "$pair" 0 create "$dir/ck_%d.h5" && lose_pair || return 1
+    refused "$pair" 1 muted "$dir/ck_%d.h5" && said 1 '^redset: .*ck_.*unrecoverable' && said 1 '^redset: .*.rank [23] on' &&
+        rm "$dir"/* || return 1
+    local program=link_fapl
+    refused '' 0 create "$dir/ck_%d.h5" && lose_pair || return 1
+    refused '' 0 muted "$dir/ck_%d.h5" && said 1 '^redset: .*ck_.*unrecoverable' &&
+        said 1 '^redset: .*.rank [01] of its communicator on' && said 2 ': open$'
+}
+check 'the same in pairs of ranks' muted_pairs
+rm -f "$dir"/*
 
 # On a node whose file system has none.
 no_locks() {

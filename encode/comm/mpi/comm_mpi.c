@@ -338,18 +338,25 @@ find_side(const void *parent, MPI_Comm *comm_out, rset_side **side_out, rset_err
 }
 
 rset_status
-rset_mpi_know(const void *parent, uintptr_t *id_out, int *size_out, rset_err *err)
+rset_mpi_know(const void *parent, rset_mpi_known *out, rset_err *err)
 {
     rset_side  *me = NULL;
     MPI_Comm    comm;
     rset_status st = find_side(parent, &comm, &me, err);
-    int         rc = st == RSET_OK ? MPI_Comm_size(comm, size_out) : MPI_SUCCESS;
+    int         world = 0, rc;
 
-    if (st == RSET_OK && rc != MPI_SUCCESS)
-        st = rset_mpi_failed(comm, rc, "looking at the communicator given to redset", err);
-    if (st == RSET_OK)
-        *id_out = me->id;
-    return st;
+    if (st != RSET_OK)
+        return st;
+    out->id = me->id;
+    rc = MPI_Comm_size(comm, &out->size);
+    if (rc == MPI_SUCCESS)
+        rc = MPI_Comm_rank(comm, &out->rank);
+    if (rc == MPI_SUCCESS)
+        rc = MPI_Comm_size(MPI_COMM_WORLD, &world);
+    if (rc != MPI_SUCCESS)
+        return rset_mpi_failed(comm, rc, "looking at the communicator given to redset", err);
+    out->others = out->size != world || out->rank != rset_mpi_world_rank();
+    return RSET_OK;
 }
 
 rset_status

@@ -92,9 +92,15 @@ bool rset_mpi_told(const void *parent);
 rset_status rset_mpi_shared(const void *from, double timeout, const char *not_done, void *out,
                             rset_err *err);
 
-/* A number that tells communicators apart, also from those that were before, and how many ranks this one has. `parent` as
- * above. Waits for nobody. RSET_USAGE: it is none that ranks could protect files with. */
-rset_status rset_mpi_know(const void *parent, uintptr_t *id_out, int *size_out, rset_err *err);
+typedef struct rset_mpi_known {
+    uintptr_t id; /* a number that tells communicators apart, also from those that were before */
+    int       rank, size;
+    bool
+        others; /* its ranks are not those of MPI_COMM_WORLD, or have other numbers: by what this rank sees */
+} rset_mpi_known;
+
+/* What is known of a communicator. `parent` as above. Waits for nobody. RSET_USAGE: it is none that ranks could protect files with. */
+rset_status rset_mpi_know(const void *parent, rset_mpi_known *out, rset_err *err);
 
 /* Rank in MPI_COMM_WORLD of this process (FORMAT.md 4.4). */
 int rset_mpi_world_rank(void);
