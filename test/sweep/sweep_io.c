@@ -4,6 +4,7 @@
 #include "change.h"
 #include "judge.h"
 #include "scene.h"
+#include "scene_hosted.h"
 #include "sweep.h"
 #include "tap.h"
 
