@@ -247,9 +247,8 @@ H5FD__redset_query(const H5FD_t *file, unsigned long *flags)
         else
             ret = H5FDdriver_query(H5Pget_driver(handle->lower_fapl), &lower);
         rset_h5err_leave(&scope, ret < 0);
-        if (handle->older ||
-            handle->config
-                .fallback) /* else HDF5 wants to find it under the name that the program gave */
+        /* With it HDF5 wants to find what is open under the name that the program gave, if that is a link. */
+        if (handle->older || handle->config.fallback || rset_handle_is_shadow(handle))
             lower &= ~(unsigned long)H5FD_FEAT_POSIX_COMPAT_HANDLE;
     }
     if (flags != NULL) /* with HAS_MPI HDF5 would take the file for one shared by all ranks */

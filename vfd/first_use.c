@@ -27,21 +27,39 @@ rset_handle_open_lower(const rset_handle *handle, const char *name, unsigned fla
     return lower;
 }
 
+/* HDF5 asks in this way, with a property of its own: without that the core driver gives away its memory instead. */
+int
+rset_handle_descriptor(H5FD_t *lower)
+{
+    static const char property[] = "want_posix_fd";
+    const bool        want = true;
+    unsigned long     flags = 0;
+    void             *fd = NULL;
+    hid_t             fapl;
+    size_t            size = 0;
+
+    if (lower == NULL || H5FDquery(lower, &flags) < 0 ||
+        (flags & H5FD_FEAT_POSIX_COMPAT_HANDLE) == 0 || (fapl = H5Pcreate(H5P_FILE_ACCESS)) < 0)
+        return -1;
+    if (H5Pexist(fapl, property) <= 0 || H5Pget_size(fapl, property, &size) < 0 ||
+        size != sizeof want || H5Pset(fapl, property, &want) < 0 ||
+        H5FDget_vfd_handle(lower, fapl, &fd) < 0)
+        fd = NULL;
+    (void)H5Pclose(fapl);
+    return fd != NULL ? *(const int *)fd : -1;
+}
+
 /* Which file is open there? Zeros where that cannot be told: the name may lead to another one by now. A driver that has no descriptor
  * is asked by the name, right after it has opened that. */
 static rset_identity
 identity_of(H5FD_t *lower, const char *name)
 {
-    unsigned long flags = 0;
-    void         *fd = NULL;
-    struct stat   sb;
+    const int   fd = rset_handle_descriptor(lower);
+    struct stat sb;
 
-    if (lower == NULL)
+    if (lower == NULL || (fd >= 0 ? fstat(fd, &sb) : stat(name, &sb)) != 0)
         return (rset_identity){0};
-    if (H5FDquery(lower, &flags) >= 0 && (flags & H5FD_FEAT_POSIX_COMPAT_HANDLE) != 0 &&
-        H5FDget_vfd_handle(lower, H5P_DEFAULT, &fd) >= 0 && fd != NULL)
-        return fstat(*(int *)fd, &sb) == 0 ? rset_identity_of(&sb) : (rset_identity){0};
-    return stat(name, &sb) == 0 ? rset_identity_of(&sb) : (rset_identity){0};
+    return rset_identity_of(&sb);
 }
 
 void

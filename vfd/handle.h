@@ -77,6 +77,9 @@ int rset_handle_compare(const rset_handle *a, const rset_handle *b);
 /* The flags of an open that creates nothing. */
 unsigned rset_handle_plain(unsigned flags);
 
+/* The descriptor with which a lower driver, which may be NULL, has its file open; it stays the driver's. -1: it has none. Local. */
+int rset_handle_descriptor(H5FD_t *lower);
+
 /* Opens the file of that name with the lower driver. NULL: that has failed, with its records on the error stack. */
 H5FD_t *rset_handle_open_lower(const rset_handle *handle, const char *name, unsigned flags);
 /* The same for what HDF5 reads and writes through: handle->lower, and which file it is. */

@@ -14,17 +14,10 @@
 bool
 rset_lock_keep(H5FD_t *guard, int *fd_out)
 {
-    unsigned long flags = 0;
-    void         *fd = NULL;
+    const int fd = rset_handle_descriptor(guard);
 
-    *fd_out = -1;
-    if (guard == NULL)
-        return true;
-    if (H5FDquery(guard, &flags) < 0 || !(flags & H5FD_FEAT_POSIX_COMPAT_HANDLE) ||
-        H5FDget_vfd_handle(guard, H5P_DEFAULT, &fd) < 0 || fd == NULL)
-        return false;
-    *fd_out = fcntl(*(const int *)fd, F_DUPFD_CLOEXEC, RSET_PRINTED);
-    return *fd_out >= 0;
+    *fd_out = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, RSET_PRINTED) : -1;
+    return guard == NULL || *fd_out >= 0;
 }
 
 /* ---- those of a handle ---- */

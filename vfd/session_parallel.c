@@ -102,7 +102,8 @@ take_opened(rset_session *session, const rset_opened *sum)
     session->outcome.opened.rebuilt = sum->rebuilt;
 }
 
-/* All open what is there now, or none does; and hear of how many ranks anything was done. Collective. */
+/* All open what is there now, or none does; and hear of how many ranks anything was done. `lower`: NULL on a rank that has nothing to
+ * open. Collective. */
 static rset_status
 begin_use_together(rset_session *session, const rset_identity *verified, const rset_lower *lower,
                    rset_err *err)
@@ -110,9 +111,9 @@ begin_use_together(rset_session *session, const rset_identity *verified, const r
     const rset_team     *team = session->team;
     rset_opened          sum = own_opened(session->outcome.opened.did);
     const rset_reduction what = {&sum, sizeof sum, add_opened};
-    const rset_status    st =
-        rset_reduce(team->comm, begin_use(session, verified, lower, err), team->host, &what, err);
+    rset_status          st = lower != NULL ? begin_use(session, verified, lower, err) : RSET_OK;
 
+    st = rset_reduce(team->comm, st, team->host, &what, err);
     take_opened(session, &sum);
     return st;
 }
@@ -146,6 +147,15 @@ encode_again(rset_session *session, const rset_agreed *a, rset_err *why)
     st = rset_sessions_encode(&(rset_ending){.session = session}, 1, a, RSET_OK, why);
     session->change.label = own;
     return st;
+}
+
+/* Those that there are are open, and this rank's is not there, as one that was never protected. Who only follows a link to it would read
+ * fill values in its place (P2). */
+static rset_status
+say_absent(const rset_session *session, rset_err *err)
+{
+    return rset_fail(err, session->how.followed ? RSET_LOST : RSET_ABSENT,
+                     "%s: is missing, and was never protected", session->at.path);
 }
 
 /* For whoever creates new files over these, in this job or another one, and for the next commit, which keeps what can be had. */
@@ -195,7 +205,7 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
     rset_err          why = RSET_ERR_NONE;
     rset_identity     verified;
     rset_status       st;
-    bool              again;
+    bool              again, absent;
 
     rset_beside_search(&session->config, &search);
     args.search = search.dirs;
@@ -209,7 +219,7 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
     st = rset_recover(&args, &outcome, err);
     rset_long_rebuild_end(&rebuild, st);
     note_refusal(session, st, outcome.reason);
-    if (st != RSET_OK)
+    if (st != RSET_OK || outcome.partly) /* who has no file does not come to the close */
         session->basis.company = RSET_COMPANY_NONE;
     *doubted_out = outcome.reason == RSET_REASON_UNVERIFIABLE;
     session->basis.generation = outcome.generation;
@@ -240,9 +250,10 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
         take_opened(session, &restored.sum);
         return RSET_OK;
     }
-    return outcome.acted && session->older.back == 0
-               ? begin_use_together(session, &verified, lower, err)
-               : RSET_OK;
+    absent = outcome.partly && rset_outcome_was_lost(&outcome);
+    if (outcome.acted && session->older.back == 0)
+        st = begin_use_together(session, &verified, absent ? NULL : lower, err);
+    return st == RSET_OK && absent ? say_absent(session, err) : st;
 }
 
 /* What there is of a generation. */

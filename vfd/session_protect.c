@@ -13,8 +13,27 @@
 
 /* ---- close ---- */
 
+/* The file has the recorded content; does it get the recorded time as well? Otherwise damage that comes later would be taken for a change by
+ * another program. What the program has left is that file. */
+static bool
+date_back(rset_session *session)
+{
+    const rset_info *info = &session->at.evidence.header.infos[0];
+    struct stat     *left = &session->change.left, now;
+    rset_err         ignored = RSET_ERR_NONE;
+    uint64_t         when;
+
+    if (rset_times_restore(&session->at.local, info, &ignored) != RSET_OK ||
+        rset_times_differ(&session->at.local, info, &when) ||
+        rset_dir_stat(session->at.local.dir, session->at.base, &now, &ignored) != RSET_OK)
+        return false;
+    if (left->st_ino != 0)
+        left->st_mtim = now.st_mtim;
+    return true;
+}
+
 /* A change that was reverted - a status flag set and cleared - is none: what is there is what was
- * protected (T4). */
+ * protected (T4). The mark and the journal go when content and time are on disk. */
 static bool
 unchanged_after_all(rset_session *session)
 {
@@ -27,7 +46,7 @@ unchanged_after_all(rset_session *session)
         session->change.bytes > RSET_SMALL_CHANGE || !ev->header.infos[0].files[0].has_sums)
         return false;
     (void)rset_is_as_recorded(&session->at.local, &ev->header.infos[0], &same, &ignored);
-    if (!same ||
+    if (!same || !date_back(session) ||
         rset_set_void(session->at.local.dir, &session->at.evidence, false, &ignored) != RSET_OK ||
         rset_undo_remove(session->at.local.dir, session->at.prefix,
                          &(rset_undo){.of = rset_evidence_generation(ev), .rotten = true},

@@ -87,6 +87,6 @@ rset_tell_outcome(const rset_tell_of *of, const rset_outcome *outcome, bool agai
                  of->files, own, outcome->was_on, where);
     else if (own[0] != '\0')
         snprintf(note, RSET_ERR_TEXT, "%s: %s (%s)", of->files, own, where);
-    else if (first || outcome->torn)
+    else if (first || outcome->torn || outcome->partly)
         tell_of_all(of, outcome, false, note);
 }

@@ -1,4 +1,4 @@
-/* altered.c: whether somebody has written data files since they were recorded. See member.h. */
+/* altered.c: whether somebody has written data files since they were recorded, by their times. See member.h. */
 #include "member.h"
 
 /* The modification time of a file system that keeps less of a second than the one where it was recorded. */
@@ -37,6 +37,29 @@ rset_times_differ(const rset_local *local, const rset_info *info, uint64_t *when
             *when_out = (uint64_t)sb.st_mtim.tv_sec;
     }
     return differ;
+}
+
+rset_status
+rset_times_restore(const rset_local *local, const rset_info *info, rset_err *err)
+{
+    const rset_attrs *recorded = &info->files[0].attrs;
+    rset_file        *file = NULL;
+    struct stat       sb;
+    rset_status       st = rset_file_open_update(local->dir, local->names[0], &file, err);
+
+    if (st == RSET_OK)
+        st = rset_file_stat(file, &sb, err);
+    if (st == RSET_OK) {
+        rset_file_attrs attrs = rset_file_attrs_of(&sb);
+
+        attrs.mtime_secs = recorded->mtime_secs;
+        attrs.mtime_nsecs = recorded->mtime_nsecs;
+        st = rset_file_set_attrs(file, &attrs, err);
+    }
+    if (st == RSET_OK)
+        st = rset_file_sync(file, err);
+    rset_file_close(file, NULL);
+    return st;
 }
 
 /* Is `when` not before any recorded time? */

@@ -297,6 +297,10 @@ bool rset_is_only_longer(const rset_local *local, const rset_info *info);
  * whoever writes a file changes them. *when_out: the latest of the other times, in seconds since 1970. Local. */
 bool rset_times_differ(const rset_local *local, const rset_info *info, uint64_t *when_out);
 
+/* Gives the one data file, which has the recorded content again, the recorded time as well: it counts as never changed. Both are durable
+ * then, so that the void mark and the journal may go. A file that is not ours to date keeps its time: RSET_OK. RSET_IO. Local. */
+rset_status rset_times_restore(const rset_local *local, const rset_info *info, rset_err *err);
+
 /* How data files that are not as recorded came to be so. */
 typedef struct rset_altered {
     bool     any;    /* they were written since; else they are damaged */

@@ -25,7 +25,9 @@ typedef struct rset_outcome {
         altered; /* this rank: what another program had made of them, where they were rebuilt */
     uint64_t
         aside; /* this rank: the number that this was put aside under (rset_changed_put); 0: nothing was */
-    bool torn;       /* this rank: its file is opened as it is, and may be partially written */
+    bool torn; /* this rank: its file is opened as it is, and may be partially written */
+    bool
+         partly; /* those that there are are opened as they are, and some rank has none (rset_outcome_was_lost) */
     bool forward;    /* a commit that a job had died in was finished */
     bool protected_; /* protection is valid for the content as it is now, on all ranks */
     bool

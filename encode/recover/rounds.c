@@ -52,6 +52,7 @@ keep(rset_recovery *r)
     const bool orphans = (r->all.facts & RSET_FACT_ORPHANS) != 0;
 
     r->out->acted = r->out->acted || orphans || r->decision.protection != RSET_PROTECTION_VALID;
+    r->out->partly = (r->all.facts & RSET_FACT_MISSING) != 0;
     r->out->protected_ = r->decision.protection == RSET_PROTECTION_VALID;
     r->out->reprotect = r->decision.protection == RSET_PROTECTION_REENCODE;
     r->out->unread = r->out->protected_ && r->unread;

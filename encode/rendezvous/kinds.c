@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* ---- names ---- */
 
@@ -19,15 +20,18 @@ rset_rendezvous_op_text(int op)
     return texts[op];
 }
 
-/* Where the suffix begins whose digits say what the file is, not which: ".h5", not ".0003". */
+/* Where the suffix begins whose digit says what the file is, not which: ".h5", not ".0003" or ".rank3". */
 static const char *
 suffix(const char *base)
 {
-    const char *dot = strrchr(base, '.');
+    static const char *const formats[] = {".h4",   ".h5",   ".he4", ".he5",
+                                          ".hdf4", ".hdf5", ".nc3", ".nc4"};
+    const char              *dot = strrchr(base, '.');
 
-    if (dot == NULL || dot[1 + strspn(dot + 1, "0123456789")] == '\0')
-        return base + strlen(base);
-    return dot;
+    for (size_t i = 0; dot != NULL && i < sizeof formats / sizeof *formats; i++)
+        if (strcasecmp(dot, formats[i]) == 0)
+            return dot;
+    return base + strlen(base);
 }
 
 /* A number, wherever it has its zeros; what is too long for that as good as random. */

@@ -67,7 +67,7 @@ typedef enum {
 /* A file's name taken apart. */
 typedef struct rset_kind {
     char text
-        [RSET_KIND_MAX]; /* base name, each run of digits folded to '#', but for a suffix like .h5 */
+        [RSET_KIND_MAX]; /* base name, each run of digits folded to '#', but for that of a suffix like .h5 */
     uint64_t
         runs[RSET_RUNS_MAX]; /* what was folded, in order: the numbers, or hashes of long ones */
     uint64_t nruns;

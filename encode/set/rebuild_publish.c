@@ -88,29 +88,6 @@ forget_others(rset_repair *rep, rset_err *err)
     return rset_forget_all_but(rep->local, rep->name, rep->header.infos[0].desc.rank, err);
 }
 
-/* Gives the file that was rolled back the recorded time: it counts as never changed (member/altered.c). */
-static rset_status
-date_back(const rset_repair *rep, rset_err *err)
-{
-    const rset_attrs *recorded = &rep->header.infos[0].files[0].attrs;
-    const char       *name = rep->local->names[0];
-    rset_file        *file = NULL;
-    struct stat       sb;
-    rset_status       st = rset_file_open_update(rep->local->dir, name, &file, err);
-
-    if (st == RSET_OK)
-        st = rset_file_stat(file, &sb, err);
-    if (st == RSET_OK) {
-        rset_file_attrs attrs = rset_file_attrs_of(&sb);
-
-        attrs.mtime_secs = recorded->mtime_secs;
-        attrs.mtime_nsecs = recorded->mtime_nsecs;
-        st = rset_file_set_attrs(file, &attrs, err);
-    }
-    rset_file_close(file, NULL);
-    return st;
-}
-
 /* In place, by what was verified before; and once more afterwards, since nothing else tells what the disk has now. */
 static rset_status
 roll_back(rset_repair *rep, rset_err *err)
@@ -123,7 +100,7 @@ roll_back(rset_repair *rep, rset_err *err)
     if (st == RSET_OK)
         st = rset_is_as_recorded(rep->local, &rep->header.infos[0], &is, err);
     if (st == RSET_OK && is)
-        st = date_back(rep, err);
+        st = rset_times_restore(rep->local, &rep->header.infos[0], err);
     else if (st == RSET_OK)
         st = rset_fail(err, RSET_IO,
                        "%s: was rolled back, and then did not have the recorded checksums: check "

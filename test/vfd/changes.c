@@ -63,11 +63,12 @@ write_some(hid_t file, const char *name, int create, int seed)
 static void
 look(hid_t file, int created)
 {
-    char        name[4096];
+    char        name[4096], link[sizeof path + 8];
     hsize_t     size = 0, size2 = 0;
     struct stat sb;
     hid_t       again;
 
+    snprintf(link, sizeof link, "%s.link", path);
     CHECK(H5Fget_name(file, name, sizeof name) > 0 && strcmp(name, path) == 0);
     CHECK(stat(path, &sb) == 0);
     CHECK(H5Fget_filesize(file, &size) >= 0);
@@ -80,6 +81,11 @@ look(hid_t file, int created)
     write_some(again, "through_the_other", 1, 50);
     CHECK(H5Fclose(again) >= 0);
     CHECK(H5Lexists(file, "through_the_other", H5P_DEFAULT) == 1);
+    CHECK(symlink(path, link) == 0);
+    again = H5Fopen(link, H5F_ACC_RDWR, H5P_DEFAULT);
+    CHECK(again >= 0);
+    CHECK(H5Lexists(again, "through_the_other", H5P_DEFAULT) == 1 && H5Fclose(again) >= 0);
+    CHECK(unlink(link) == 0);
     H5E_BEGIN_TRY
     {
         again = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);

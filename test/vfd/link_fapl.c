@@ -344,6 +344,32 @@ check_file(hid_t fapl, const char *name, const H5FD_redset_config_t *expected)
     CHECK(H5Fdelete(name, fapl) >= 0 && access(name, F_OK) != 0);
 }
 
+/* In memory, and written to the file when it is closed: protected, and opened again, as with any lower driver. */
+static void
+check_core(void)
+{
+    H5FD_redset_config_t c = defaults();
+    hid_t                a = new_fapl(), lower = new_fapl(), file;
+
+    c.scheme = H5FD_REDSET_SINGLE;
+    c.fapl_id = lower;
+    CHECK(H5Pset_fapl_core(lower, 1024, true) >= 0 && H5Pset_fapl_redset(a, &c) >= 0);
+    for (int i = 0; i < 2; i++) { /* the second over the first */
+        file = H5Fcreate("core.h5", H5F_ACC_TRUNC, H5P_DEFAULT, a);
+        CHECK(H5Gclose(H5Gcreate2(file, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)) >= 0);
+        CHECK(H5Fclose(file) >= 0 && access("core.h5.redset.names", F_OK) == 0);
+    }
+    file = H5Fopen("core.h5", H5F_ACC_RDONLY, a);
+    CHECK(file >= 0 && H5Fclose(file) >= 0);
+    file = H5Fopen("core.h5", H5F_ACC_RDWR, a);
+    CHECK(file >= 0 && H5Ldelete(file, "g", H5P_DEFAULT) >= 0 && H5Fclose(file) >= 0);
+    file = H5Fopen("core.h5", H5F_ACC_RDONLY, a);
+    CHECK(file >= 0 && H5Lexists(file, "g", H5P_DEFAULT) == 0 && H5Fclose(file) >= 0);
+    CHECK(H5Fdelete("core.h5", a) >= 0);
+    (void)H5Pclose(lower);
+    (void)H5Pclose(a);
+}
+
 static void
 check_files(void)
 {
@@ -429,9 +455,10 @@ main(int argc, char **argv)
         check_after_h5close();
     } else if (strcmp(what, "env") == 0)
         check_environment();
-    else if (strcmp(what, "files") == 0)
+    else if (strcmp(what, "files") == 0) {
         check_files();
-    else if (strcmp(what, "copies") == 0)
+        check_core();
+    } else if (strcmp(what, "copies") == 0)
         check_copies();
     else if (strcmp(what, "comm") == 0)
         check_communicators();

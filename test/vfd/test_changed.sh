@@ -4,9 +4,9 @@
 # check begins with the files as four ranks left them.
 set -euo pipefail
 
-# shellcheck source=test/vfd/head.sh
-. "${REDSET_SOURCE_DIR:?}/test/vfd/head.sh"
-dir=$work
+# shellcheck source=test/vfd/actors.sh
+. "${REDSET_SOURCE_DIR:?}/test/vfd/actors.sh"
+dir=$work size=2000
 
 by_ranks() { # MODE CONFIG
     HDF5_DRIVER=redset HDF5_DRIVER_CONFIG="scheme=XOR timeout=20 $2" timeout 60 "$mpiexec" -n 4 \
@@ -92,6 +92,24 @@ done
 fresh; check 'older ones of an older time: required=no opens them' rewrites 4 0 scheme=XOR older
 fresh; check 'required=yes does not, since storage that has lost writes may look so' all rewrites 4 3 'scheme=XOR required=yes' older , \
     says '4 of 4 files, .* changed without this driver on ' , never_says 'another program'
+
+echo 'a little that was changed and reverted before the close:'
+export HDF5_DRIVER=redset
+small() { timeout 60 "$mpiexec" -n 3 "$bin/ranks" "$1" "$dir/now" "$size" "$2" >"$dir/out" 2>&1 || { cat "$dir/out"; return 1; }; }
+reverted() { # RANK...: on these; the others change theirs
+    does A open 0 1 2 && does A 'write 2' 0 1 2 && does A flush 0 1 2 && does A 'write 1' "$@" && does A close 0 1 2
+}
+for settings in '' changed=keep async=yes; do
+    export HDF5_DRIVER_CONFIG="scheme=XOR timeout=20 $settings"
+    fresh; small write 1 && cd now && tree . >"$dir/before"
+    job A 3 "$dir/now"
+    check "${settings:-by default}: all is as it was, with its time" all reverted 0 1 2 , ends A , the_same
+    flip data_1.h5 2500
+    check 'a bit that flips then is damage' all small read 1 , never_says 'another program' , the_same
+    job A 3 "$dir/now"
+    check 'on some ranks: protected with what others have changed' all reverted 0 2 , ends A , "$tool" status --verify "$dir/now"
+done
+unset HDF5_DRIVER HDF5_DRIVER_CONFIG
 
 echo 'h5redset:'
 begin; touch data_1.h5

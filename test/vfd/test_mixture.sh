@@ -124,6 +124,14 @@ first_torn_is_told() {
     [ "$(grep -c '^redset: .*never protected.*opened as they are' "$dir/says")" = 4 ] || { echo 'not every rank says it'; return 1; }
 }
 
+# and one of the files is lost: where that is wanted, the others are opened, or none; each rank is told
+first_torn_and_lost() { # RANK
+    nothing_there
+    killed "$patient" torn $a && lose "$1" || return 1
+    opened "$strictly" read '- - - -' $a && opened "$leniently" read "$(seq 0 3 | sed "s/$1/-/;t;s/.*/[0-9?]/" | paste -sd ' ')" $a &&
+        [ "$(grep -c '^redset: .*never protected.*opened as they are' "$dir/says")" = 4 ]
+}
+
 # one rank late once, at version 3 of 5
 late_and_in_step_again() {
     nothing_there
@@ -403,6 +411,7 @@ fi
 
 for when in fail fail_first; do try directory_broken $when; done # these wait longest where they fail
 try first_torn_is_told
+for who in 0 2; do try first_torn_and_lost $who; done
 try late_and_in_step_again
 try late_and_warned
 for when in $(some before after); do try late_and_killed "$when"; done
