@@ -113,8 +113,9 @@ has_file_of(const family *f, const member *lost)
     bool has = false;
 
     for (const member *m = NULL; !has && (m = family_next(f, m)) != NULL;)
-        has = m->own && !m->seen->renamed && strcmp(m->seen->path, member_path(lost)) == 0 &&
-              lost->known->host != NULL && strcmp(m->seen->host, lost->known->host) == 0;
+        has = m->own && !m->seen->renamed &&
+              strcmp(m->seen->path, recorded_path(lost->known)) == 0 && lost->known->host != NULL &&
+              strcmp(m->seen->host, lost->known->host) == 0;
     return has;
 }
 

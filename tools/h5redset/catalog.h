@@ -58,9 +58,10 @@ typedef struct member {
     int              set;   /* whose member it is: f->sets[set] of its family */
     const rset_info *known; /* what is recorded of it; NULL: nothing that can be reached */
     const sighting  *seen;  /* its files, where they were found; NULL: nowhere */
-    char *belongs; /* its path since the others were renamed; NULL: where it is recorded; owned */
-    bool  own;     /* `seen` has its redundancy file, of the generation that counts */
-    bool  asked;   /* the user named it, or a directory above it */
+    char *
+        belongs; /* its path since the others were renamed, or copied; NULL: where it is recorded; owned */
+    bool        own;   /* `seen` has its redundancy file, of the generation that counts */
+    bool        asked; /* the user named it, or a directory above it */
     rset_report report;
     file_state  state;
 } member;

@@ -262,10 +262,24 @@ verify_tasks(job *j, const options *o, task *tasks, size_t n)
     progress_end();
 }
 
+/* What was named is as it should be, and others that were protected with it are not. */
+static int
+tell_others(const family *f)
+{
+    for (const member *m = NULL; (m = family_next(f, m)) != NULL;)
+        if (!m->asked && m->known != NULL && m->state != STATE_HEALTHY) {
+            print_error("%s: is %s, and not below a path that was named; name its directory too",
+                        member_path(m), state_looks[m->state].word);
+            break;
+        }
+    return family_exit_status(f);
+}
+
 static int
 rebuild_some(const job *j, const family *f, const options *o, const strings *search)
 {
-    int worst = 0;
+    bool sound = true;
+    int  worst = 0;
 
     if (f->renamed) {
         print_error("%s: was renamed, or others were that were protected with it: name all of "
@@ -274,9 +288,11 @@ rebuild_some(const job *j, const family *f, const options *o, const strings *sea
         return EXITS_ERROR;
     }
     for (const member *m = NULL; (m = family_next(f, m)) != NULL;)
-        if (comes_alone(f, m))
+        if (comes_alone(f, m)) {
+            sound = sound && m->state == STATE_HEALTHY;
             worst = exits_worse(worst, rebuild_member(j, m, o, search));
-    return worst;
+        }
+    return sound && rebuild_has_work(f) ? exits_worse(worst, tell_others(f)) : worst;
 }
 
 static int
