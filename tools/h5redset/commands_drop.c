@@ -139,12 +139,35 @@ drop_one(const dropping *d, const sighting *s, const files *f, rset_err *err)
 
 /* ---- may it go? ---- */
 
+/* Was the newest file of that rank seen? */
+static bool
+sees_newest(const file_list *l, int rank)
+{
+    for (const member *m = NULL; l->n > 0 && (m = family_next(l->at[0].f, m)) != NULL;)
+        if (m->rank == rank && m->seen != NULL)
+            return true;
+    return false;
+}
+
+/* Ranks of which this generation was not seen, and may be where nobody has looked. It has gone where the rank's newest file was seen,
+ * and a process has looked at the place that is recorded, if one is. */
+static int
+count_out_of_sight(const dropping *d, const family *f)
+{
+    int n = 0;
+
+    for (const member *m = NULL; (m = family_next(f, m)) != NULL;)
+        n += m->seen == NULL && !(sees_newest(d->l, m->rank) &&
+                                  (m->known == NULL || job_reaches(d->j, m->known->host)));
+    return n;
+}
+
 /* The same on all processes. */
 static rset_status
 check(const dropping *d, const rset_generations *all, const char *name, rset_err *err)
 {
     const listed *g = list_find(d->l, d->generation);
-    const int     unseen = g != NULL ? family_unseen(g->f) : 0;
+    const int     unseen = g != NULL ? count_out_of_sight(d, g->f) : 0;
 
     if (d->generation == 0)
         return rset_generations_none(all, d->o->generation, name, err);
