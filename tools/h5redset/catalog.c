@@ -278,6 +278,12 @@ exit_status_of(const rset_decision *decision)
 }
 
 int
+exit_status_undone(const rset_decision *decision)
+{
+    return decision->reason == RSET_REASON_BUSY ? EXITS_ERROR : exit_status_of(decision);
+}
+
+int
 family_exit_status(const family *f)
 {
     return f->superseded != 0 || f->elsewhere ? EXITS_WELL : exit_status_of(&f->decision);

@@ -353,7 +353,7 @@ tell_strays(const job *j, const catalog *c)
     for (size_t i = 0; i < c->nstrays; i++) {
         if (j->rank == 0)
             tell_stray(&c->strays[i]);
-        worst = exits_worse(worst, exit_status_of(&c->strays[i].decision));
+        worst = exits_worse(worst, exit_status_undone(&c->strays[i].decision));
     }
     return worst;
 }
