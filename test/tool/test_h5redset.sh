@@ -126,7 +126,9 @@ nothing() {
     mkdir -p empty && gives 3 "$tool" status empty && says 'nothing protected was found' || return 1
     gives 4 "$tool" status empty/none.h5 && says 'no such path' || return 1
     gives 4 "$tool" status --json empty/none.h5 && says '"exit_status": 4' || return 1
-    gives 4 "$tool" rebuild empty/none.h5 && says 'nothing within reach records' && [ -z "$(ls empty)" ]
+    gives 4 "$tool" rebuild empty/none.h5 && says 'nothing within reach records' && [ -z "$(ls empty)" ] || return 1
+    gives 3 "$tool" rebuild empty && says 'nothing protected was found' || return 1
+    make_set XOR && rm -r set/n2/* && gives 0 "$tool" rebuild set/n0 empty set/n1 set/n2 set/n3 && never_says empty && same
 }
 check 'nothing protected' nothing
 

@@ -6,6 +6,7 @@
 #include "files.h"
 #include "hosted.h"
 #include "judge.h"
+#include "looked.h"
 #include "owner.h"
 #include "parallel.h"
 #include "progress.h"
@@ -176,6 +177,17 @@ is_in_catalog(const catalog *c, const char *path)
             if (path_is_within(&one, member_path(&c->sets[i]->members[m])))
                 return true;
     return false;
+}
+
+/* Is it the path of a file of which nothing is recorded there? A directory with nothing in it is no failure. */
+static bool
+is_unknown_file(const catalog *c, const char *path)
+{
+    rset_err ignored = RSET_ERR_NONE;
+    bool     is_directory = false;
+
+    (void)looked_is_directory(path, &is_directory, &ignored);
+    return !is_directory && !is_in_catalog(c, path);
 }
 
 /* Everything that there is of these files, or was, has been asked for. */
@@ -364,7 +376,7 @@ rebuild_unknown(const job *j, const options *o, const catalog *c)
     int status = 0;
 
     for (size_t i = 0; j->size == 1 && i < o->paths.n; i++)
-        if (!is_in_catalog(c, o->paths.at[i])) {
+        if (is_unknown_file(c, o->paths.at[i])) {
             print_error("%s: nothing records it under this path, and files of several owners are "
                         "in sight: run h5redset as its owner",
                         o->paths.at[i]);
@@ -379,21 +391,23 @@ command_rebuild(job *j, const options *o, const picture *p)
     const catalog *c = &p->newest;
     const uint64_t owner = c->sightings->n > 0 ? c->sightings->at[0].owner : owner_self();
     strings        search = alone_search(o, c, owner);
+    bool           found = c->n + c->nstrays > 0;
     int            worst = rebuild_families(j, o, c, &search), status = tell_strays(j, c);
 
     if (j->rank == 0)
         report_deleted(c, "left alone; --deleted brings back what its redundancy covers");
     worst = exits_worse(worst, status);
     for (size_t i = 0; j->size == 1 && !c->of_many && i < o->paths.n; i++)
-        if (!is_in_catalog(c, o->paths.at[i]) && !wait_is_done(j, o->paths.at[i])) {
+        if (is_unknown_file(c, o->paths.at[i]) && !wait_is_done(j, o->paths.at[i])) {
             const int before = wait_refused(j);
 
+            found = true; /* or it is told that nothing is */
             status = rebuild_named(j, o->paths.at[i], o, &search);
             if (wait_settles(j, o->paths.at[i], before))
                 worst = exits_worse(worst, status);
         }
     strings_free(&search);
-    if (j->size > 1 && c->n + c->nstrays == 0 && j->rank == 0)
+    if (!found && j->rank == 0)
         print_error("nothing protected was found");
-    return j->size > 1 && c->n + c->nstrays == 0 ? EXITS_NOTHING : worst;
+    return found ? worst : exits_worse(worst, EXITS_NOTHING);
 }
