@@ -101,32 +101,59 @@ is_kept(const rset_local *local, const rset_names *names, const char *name,
            is_needed(names, name, stays);
 }
 
+static bool
+is_desc(const rset_local *local, const char *name)
+{
+    rset_name parsed;
+    uint64_t  ignored;
+
+    return rset_name_classify(name, local->prefix, &parsed, &ignored) == RSET_NAME_DESC;
+}
+
+/* Removes the descriptor files among them, or all that are none. *kept: the number of those that stay is added to it. */
+static rset_status
+forget_kind(const rset_local *local, const rset_names *names, const rset_commit *stays, bool descs,
+            size_t *kept, rset_err *err)
+{
+    rset_status first = RSET_OK;
+
+    for (size_t i = 0; i < names->n; i++) {
+        bool        stays_there = is_kept(local, names, names->at[i], stays);
+        rset_status st = RSET_OK;
+
+        if (!stays_there && is_desc(local, names->at[i]) == descs)
+            st = forget_one(local, names->at[i], &stays_there, err);
+        *kept += stays_there;
+        first = first == RSET_OK ? st : first;
+    }
+    return first;
+}
+
 rset_status
 rset_forget_others(const rset_local *local, const rset_commit *stays, rset_err *err)
 {
     static const rset_commit nothing = {0};
     rset_names               names;
-    rset_status              st, first;
+    rset_status              st;
     size_t                   kept;
 
     if (stays != NULL)
         st = rset_names_find(local->dir, local->prefix, NULL, &names, err);
     else
         st = rset_names_find_all(local->dir, local->prefix, NULL, &names, err);
-    first = st == RSET_OK ? forget_far(local, &names, err) : st;
+    if (st == RSET_OK)
+        st = forget_far(local, &names, err);
     kept = names.nolder;
     if (stays == NULL)
         stays = &nothing;
-    for (size_t i = 0; i < names.n; i++) {
-        bool stays_there = is_kept(local, &names, names.at[i], stays);
-
-        st = stays_there ? RSET_OK : forget_one(local, names.at[i], &stays_there, err);
-        kept += stays_there;
-        first = first == RSET_OK ? st : first;
-    }
+    if (st == RSET_OK)
+        st = forget_kind(local, &names, stays, false, &kept, err);
+    if (st == RSET_OK && kept == 0)
+        st = rset_names_forget(local->dir, local->prefix, err);
+    if (st == RSET_OK)
+        st = forget_kind(local, &names, stays, true, &kept, err);
     rset_names_free(&names);
-    return first == RSET_OK && kept == 0 ? rset_names_forget(local->dir, local->prefix, err)
-                                         : first;
+    return st;
 }
 
 rset_status

@@ -6,7 +6,8 @@
 
 /* Removes all that lies beside the data file: redundancy, journals, shadow files that nobody writes, whatever crashed runs
  * left, in other directories of the data files as well; but for what `stays` names (NULL: nothing), local->shadow, and
- * other generations that have names of their own (kept.h, newer.h). */
+ * other generations that have names of their own (kept.h, newer.h). Of what it removes the descriptor file is the last: where that is cut
+ * short, it says still that the file was protected, and with which others. */
 rset_status rset_forget_others(const rset_local *local, const rset_commit *stays, rset_err *err);
 
 /* The same; the redundancy file `name` stays, and the descriptor file of `rank`, which is this member's. */

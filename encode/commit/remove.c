@@ -38,14 +38,28 @@ rset_remove_after_recovery(const rset_local *local, const rset_evidence *found, 
     (void)rset_newer_part(local, own->generation, ev, &ignored);
 }
 
+static rset_status
+forget_generations(const rset_local *local, rset_err *err)
+{
+    const rset_status st = rset_kept_retire(local, 0, 0, err);
+
+    return st == RSET_OK ? rset_newer_forget(local, err) : st;
+}
+
 rset_status
 rset_unprotect(const rset_local *local, rset_err *err)
 {
-    rset_status st = rset_kept_retire(local, 0, 0, err);
+    const rset_status st = forget_generations(local, err);
 
-    if (st == RSET_OK)
-        st = rset_newer_forget(local, err);
     return st == RSET_OK ? rset_forget_others(local, NULL, err) : st;
+}
+
+rset_status
+rset_unprotect_begin(const rset_local *local, int rank, rset_err *err)
+{
+    const rset_status st = forget_generations(local, err);
+
+    return st == RSET_OK ? rset_forget_all_but(local, NULL, rank, err) : st;
 }
 
 static rset_status

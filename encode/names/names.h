@@ -209,7 +209,7 @@ void rset_names_forget_older(rset_dir *dir, const char *prefix, uint64_t generat
 /* Notes that all ranks together could not have that older generation, or that they could. Best effort: only where it is listed. */
 void rset_names_note_refused(rset_dir *dir, const char *prefix, uint64_t generation, bool refused);
 
-/* Removes the names file, as the last of what lies beside the data file. */
+/* Removes the names file, when nothing that it has to list is left beside the data file. */
 rset_status rset_names_forget(rset_dir *dir, const char *prefix, rset_err *err);
 
 #endif

@@ -185,6 +185,36 @@ else
     echo '  skipped ranks that may be on another node: unshare does not work here'
 fi
 
+# ---- cut short, and run again ----
+
+die() { DIE_RANK=-1 DIE_AT=$at LD_PRELOAD=$REDSET_BUILD_DIR/test/vfd/libpreload_die.so${LD_PRELOAD:+:$LD_PRELOAD} "$@"; }
+# again COMMAND: killed before each of its calls, one after the other; again it ends, and leaves nothing but what it has to
+again() {
+    local status at=0
+    while status=0 && at=$((at + 1)); do
+        begin && { [ "$1" != gc ] || rm set/n?/data_?.h5; } || return 1
+        die "$tool" "$1" set >"$out" 2>&1 || status=$?
+        [ $status != 0 ] || break
+        echo "killed before call $at"
+        [ $status = 137 ] || { cat "$out" && return 1; }
+        status=0 && "$tool" "$1" set >"$out" 2>&1 || status=$?
+        cat "$out"
+        # 3: it had been done
+        [ $status = 0 ] || [ $status = 3 ] || return 1
+        [ "$(find set -type f | sort)" = "$2" ] || { find set -type f; return 1; }
+    done
+    [ $at -gt 12 ]
+}
+make_data() {
+    rm -rf set kept && mkdir -p set/n0 set/n1 set/n2 set/n3 || return 1
+    for k in 0 1 2 3; do head -c 70000 /dev/urandom >set/n$k/data_$k.h5; done
+    "$tool" protect set/n?/data_?.h5 && cp -a set kept
+}
+check 'XOR: protected' make_data
+check 'unprotect is killed, and run again' again unprotect "$(printf '%s\n' set/n{0,1,2,3}/data_?.h5)"
+check 'rm is killed, and run again' again rm ''
+check 'gc is killed, and run again' again gc ''
+
 # ---- what the driver leaves ----
 
 if [ -n "${REDSET_SANITIZE:-}" ] && [ "$REDSET_SANITIZE" != OFF ]; then
@@ -206,4 +236,14 @@ all_generations_go() {
     begin && gives 0 "$tool" rm set && [ "$(ls set)" = notes.txt ]
 }
 check 'and go with it' all_generations_go
+drop_again() { # what one rank has given up already is not out of sight
+    local at=0 status=0
+    until begin && status=0 && at=$((at + 1)) && die "$tool" drop --generation 2 set >"$out" 2>&1; do
+        "$tool" drop --generation 2 set >"$out" 2>&1 || status=$?
+        [ $status = 0 ] || says 'there is no generation 2; there are, newest first: 3, 1' || { echo "killed before call $at" && cat "$out" && return 1; }
+        "$tool" list set >"$out" 2>&1 && says '2 generations' || { echo "killed before call $at" && cat "$out" && return 1; }
+    done
+    [ $at -gt 12 ]
+}
+check 'drop is killed, and run again' drop_again
 finish

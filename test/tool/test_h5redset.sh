@@ -126,7 +126,9 @@ nothing() {
     mkdir -p empty && gives 3 "$tool" status empty && says 'nothing protected was found' || return 1
     gives 4 "$tool" status empty/none.h5 && says 'no such path' || return 1
     gives 4 "$tool" status --json empty/none.h5 && says '"exit_status": 4' || return 1
-    gives 4 "$tool" rebuild empty/none.h5 && says 'nothing within reach records' && [ -z "$(ls empty)" ]
+    gives 4 "$tool" rebuild empty/none.h5 && says 'nothing within reach records' && [ -z "$(ls empty)" ] || return 1
+    gives 3 "$tool" rebuild empty && says 'nothing protected was found' || return 1
+    make_set XOR && rm -r set/n2/* && gives 0 "$tool" rebuild set/n0 empty set/n1 set/n2 set/n3 && never_says empty && same
 }
 check 'nothing protected' nothing
 
@@ -241,7 +243,22 @@ copies() { # of what is named is told, and only that is mended
     rm copy/n1/ck_1.h5 && gives 0 "$tool" rebuild copy && same && diff -r kept copy || return 1
     gives 0 "$tool" unprotect copy && same && [ -z "$(find copy -name '*redset*')" ]
 }
-check 'a copy of protected files beside them' copies; rm -rf copy again
+check 'a copy of protected files beside them' copies
+
+# A backup: of what is lost of it nothing is left there, and the originals are gone, or have gone on.
+backup() { # COMMAND: what has become of the originals
+    begin && rm -rf copy && cp -a set copy && eval "$1" && rm -r copy/n1/* || return 1
+    gives 1 "$tool" status copy && says "copy/n1/ck_1.h5 .*lost" && says 'can be rebuilt' || return 1
+    gives 0 "$tool" rebuild --dry-run copy && says "copy/n1/ck_1.h5: would be rebuilt" || return 1
+    gives 0 "$tool" rebuild copy && says "copy/n1/ck_1.h5: rebuilt" && diff -r kept copy && gives 0 "$tool" status --verify copy
+}
+check 'a copy, and the files are gone' backup 'rm -r set'
+check 'a copy, and the files have gone on' backup '"$tool" protect set/n?/ck_?.h5'
+others_are_lost() { # what is whole itself is no news, and what is lost is
+    begin && rm -r set/n1 && gives 1 "$tool" status set/n0 && gives 1 "$tool" rebuild set/n0 && says "/set/n1/ck_1.h5: is lost, and not below" || return 1
+    [ ! -e set/n1 ] && mkdir set/n1 && gives 0 "$tool" rebuild set/n0 set/n1 && same
+}
+check 'what is lost is not below what was named' others_are_lost; rm -rf copy again
 
 # ---- unprotect, protect ----
 

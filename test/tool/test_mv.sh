@@ -42,6 +42,9 @@ check 'nothing has such a name' all gives 3 "$tool" mv set/n%r/other.%r.bin $new
 check 'what is no number of its own is left out' all gives 0 "$tool" mv set/n%r/tmp.000%r.bin set/n%r/x.%r.bin , \
     cmp kept/n3/tmp.0003.bin set/n3/x.3.bin , none tmp , healthy
 begin
+check 'beside an old copy of one of them, whose name is another' all cp -a set/n2 set/old , gives 0 "$tool" protect set/n{0,1,2,3}/tmp.*.bin , \
+    gives 0 "$tool" mv $old $new , never_says 'not renamed' , renamed final , diff -r kept/n2 set/old
+begin
 check 'names of some only' all gives 5 "$tool" mv set/n2/tmp.%r.bin set/n2/final.%r.bin , says '1 of 4 files' , unchanged
 
 finish

@@ -39,7 +39,7 @@ beside() { # FIRST THEN CONTENT
     job A 3 "$set" && does A "$1" 0 1 2 || return 1
     rm -rf "$work/kept" && cp -a "$set" "$work/kept"
     refused restore --generation -1 "$set" && refused unprotect "$set" && refused unprotect --force "$set" || return 1
-    refused rm "$set" && refused rm --force "$set" || return 1
+    refused rm "$set" && refused rm --force "$set" && refused drop --generation -1 "$set" || return 1
     refused mv "$set/data_%r.h5" "$set/other_%r.h5" && refused protect "$set"/data_?.h5 || return 1
     does A "$2" 0 1 2 && does A close 0 1 2 || return 1
     ends A
@@ -75,6 +75,13 @@ waits_for_change() {
     [ "$status" = 0 ] && ranks read 2:3
 }
 check 'changed and open: rebuild --wait waits until it is closed' waits_for_change
+changed_and_open() {
+    begin
+    job A 3 "$set" && does A open 0 1 2 && does A 'write 2:3' 0 1 2 && rm -rf "$work/now" && cp -a "$set" "$work/now" || return 1
+    runs 5 'another process is changing' rebuild "$set" && runs 5 "$says" drop --generation -1 "$set" && diff -r "$work/now" "$set" || return 1
+    does A close 0 1 2 && ends A && ranks read 2:3
+}
+check 'changed and open: rebuild and drop do nothing' changed_and_open
 
 # ---- one file in use: nothing is done to the others ----
 

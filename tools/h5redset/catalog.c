@@ -113,8 +113,9 @@ has_file_of(const family *f, const member *lost)
     bool has = false;
 
     for (const member *m = NULL; !has && (m = family_next(f, m)) != NULL;)
-        has = m->own && !m->seen->renamed && strcmp(m->seen->path, member_path(lost)) == 0 &&
-              lost->known->host != NULL && strcmp(m->seen->host, lost->known->host) == 0;
+        has = m->own && !m->seen->renamed &&
+              strcmp(m->seen->path, recorded_path(lost->known)) == 0 && lost->known->host != NULL &&
+              strcmp(m->seen->host, lost->known->host) == 0;
     return has;
 }
 
@@ -274,6 +275,12 @@ exit_status_of(const rset_decision *decision)
         return decision->protection == RSET_PROTECTION_VALID ? EXITS_WELL : EXITS_REPAIR;
     default: return EXITS_REPAIR;
     }
+}
+
+int
+exit_status_undone(const rset_decision *decision)
+{
+    return decision->reason == RSET_REASON_BUSY ? EXITS_ERROR : exit_status_of(decision);
 }
 
 int

@@ -58,9 +58,10 @@ typedef struct member {
     int              set;   /* whose member it is: f->sets[set] of its family */
     const rset_info *known; /* what is recorded of it; NULL: nothing that can be reached */
     const sighting  *seen;  /* its files, where they were found; NULL: nowhere */
-    char *belongs; /* its path since the others were renamed; NULL: where it is recorded; owned */
-    bool  own;     /* `seen` has its redundancy file, of the generation that counts */
-    bool  asked;   /* the user named it, or a directory above it */
+    char *
+        belongs; /* its path since the others were renamed, or copied; NULL: where it is recorded; owned */
+    bool        own;   /* `seen` has its redundancy file, of the generation that counts */
+    bool        asked; /* the user named it, or a directory above it */
     rset_report report;
     file_state  state;
 } member;
@@ -159,6 +160,9 @@ size_t catalog_deleted(const catalog *c, const family **first_out);
 
 /* What comes of all that was asked for (exits.h). */
 int catalog_exit_status(const catalog *c);
+
+/* Of a rebuild that did nothing about such a decision: EXITS_ERROR where a program is changing the files, else as exit_status_of. */
+int exit_status_undone(const rset_decision *decision);
 
 /* The same of one decision, and of one family: what is superseded or elsewhere is no alarm. */
 int exit_status_of(const rset_decision *decision);

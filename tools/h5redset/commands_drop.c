@@ -9,6 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What this process has of one rank's: the generation that goes, and the files that it is one of. */
+typedef struct piece {
+    const sighting *s;
+    files           f;
+} piece;
+
 /* What goes: one generation of some files, of all that was seen. */
 typedef struct dropping {
     job             *j;
@@ -16,6 +22,8 @@ typedef struct dropping {
     const catalog   *older;
     const file_list *l;
     uint64_t         generation;
+    size_t           n, room;
+    piece           *at;
 } dropping;
 
 /* Is `at` a name of the file `name`, or of an older generation of it? */
@@ -68,48 +76,74 @@ is_mine(const dropping *d, const sighting *s)
 }
 
 /* What one of them comes to. */
-typedef rset_status (*drop_step)(const dropping *d, const sighting *s, const files *f,
-                                 rset_err *err);
+typedef rset_status (*drop_step)(const dropping *d, piece *p, rset_err *err);
 
 /* Takes it with those that are this process's. How many failed. */
 static int
-on_mine(const dropping *d, drop_step step)
+on_mine(dropping *d, drop_step step)
 {
     int n = 0;
 
-    for (size_t i = 0; i < d->older->sightings->n; i++) {
-        const sighting *s = &d->older->sightings->at[i];
-        files           f = {0};
-        rset_err        err = RSET_ERR_NONE;
-        rset_status     st;
+    for (size_t i = 0; i < d->n; i++) {
+        rset_err          err = RSET_ERR_NONE;
+        const rset_status st = step(d, &d->at[i], &err);
 
-        if (!is_mine(d, s))
-            continue;
-        st = files_open_newest(s, &d->o->paths, &f, &err);
-        if (st == RSET_OK)
-            st = step(d, s, &f, &err);
-        if (st != RSET_OK && !wait_tries_again(d->j, st, s->path))
+        if (st != RSET_OK && !wait_tries_again(d->j, st, d->at[i].s->path))
             print_error("%s", err.text);
         n += st != RSET_OK;
-        files_close(&f);
     }
     return n;
 }
 
+static void
+take_mine(dropping *d)
+{
+    for (size_t i = 0; i < d->older->sightings->n; i++)
+        if (is_mine(d, &d->older->sightings->at[i])) {
+            d->at = must_have_room(d->at, d->n, &d->room, sizeof *d->at);
+            d->at[d->n++] = (piece){.s = &d->older->sightings->at[i]};
+        }
+}
+
+static void
+release(dropping *d)
+{
+    for (size_t i = 0; i < d->n; i++)
+        files_close(&d->at[i].f);
+    free(d->at);
+}
+
+/* Another piece of this process holds these files. */
+static bool
+is_held(const dropping *d, const piece *p)
+{
+    for (const piece *q = d->at; q < p; q++)
+        if (q->f.n_held > 0 && strcmp(q->f.prefix, p->f.prefix) == 0 &&
+            strcmp(q->s->dir, p->s->dir) == 0)
+            return true;
+    return false;
+}
+
 /* What each process says before any of them removes something. */
 static rset_status
-check_open(const dropping *d, const sighting *s, const files *f, rset_err *err)
+hold_one(const dropping *d, piece *p, rset_err *err)
 {
-    return !s->aside && rset_generation_is_open(&f->local, d->generation)
-               ? rset_fail(err, RSET_BUSY, "%s: is open, and not removed: close it first", s->path)
-               : RSET_OK;
+    rset_status st = files_open_newest(p->s, &d->o->paths, &p->f, err);
+
+    if (st == RSET_OK && !p->s->aside && rset_generation_is_open(&p->f.local, d->generation))
+        return rset_fail(err, RSET_BUSY, "%s: is open, and not removed: close it first",
+                         p->s->path);
+    if (st == RSET_OK && !d->o->dry_run && !is_held(d, p))
+        st = files_hold(&p->f, HOLD_FROM_WRITERS, d->j, err);
+    return st;
 }
 
 /* What needs space comes first, on all processes: where one has none, none removes anything. */
 static rset_status
-detach(const dropping *d, const sighting *s, const files *f, rset_err *err)
+detach(const dropping *d, piece *p, rset_err *err)
 {
-    return s->aside || d->o->dry_run ? RSET_OK : rset_kept_detach(&f->local, d->generation, err);
+    return p->s->aside || d->o->dry_run ? RSET_OK
+                                        : rset_kept_detach(&p->f.local, d->generation, err);
 }
 
 static rset_status
@@ -123,13 +157,13 @@ remove_one(const files *f, const sighting *s, rset_err *err)
 }
 
 static rset_status
-drop_one(const dropping *d, const sighting *s, const files *f, rset_err *err)
+drop_one(const dropping *d, piece *p, rset_err *err)
 {
-    char       *path = path_of_file(s->path);
-    rset_status st = d->o->dry_run ? RSET_OK : remove_one(f, s, err);
+    char       *path = path_of_file(p->s->path);
+    rset_status st = d->o->dry_run ? RSET_OK : remove_one(&p->f, p->s, err);
 
     if (st == RSET_OK && !d->o->dry_run)
-        st = rset_dir_sync(f->dir, err);
+        st = rset_dir_sync(p->f.dir, err);
     if (st == RSET_OK)
         print_line(stdout, "%s: generation %u %s", path, generation_number(d->generation),
                    d->o->dry_run ? "would be dropped" : "dropped");
@@ -139,12 +173,35 @@ drop_one(const dropping *d, const sighting *s, const files *f, rset_err *err)
 
 /* ---- may it go? ---- */
 
+/* Was the newest file of that rank seen? */
+static bool
+sees_newest(const file_list *l, int rank)
+{
+    for (const member *m = NULL; l->n > 0 && (m = family_next(l->at[0].f, m)) != NULL;)
+        if (m->rank == rank && m->seen != NULL)
+            return true;
+    return false;
+}
+
+/* Ranks of which this generation was not seen, and may be where nobody has looked. It has gone where the rank's newest file was seen,
+ * and a process has looked at the place that is recorded, if one is. */
+static int
+count_out_of_sight(const dropping *d, const family *f)
+{
+    int n = 0;
+
+    for (const member *m = NULL; (m = family_next(f, m)) != NULL;)
+        n += m->seen == NULL && !(sees_newest(d->l, m->rank) &&
+                                  (m->known == NULL || job_reaches(d->j, m->known->host)));
+    return n;
+}
+
 /* The same on all processes. */
 static rset_status
 check(const dropping *d, const rset_generations *all, const char *name, rset_err *err)
 {
     const listed *g = list_find(d->l, d->generation);
-    const int     unseen = g != NULL ? family_unseen(g->f) : 0;
+    const int     unseen = g != NULL ? count_out_of_sight(d, g->f) : 0;
 
     if (d->generation == 0)
         return rset_generations_none(all, d->o->generation, name, err);
@@ -170,6 +227,7 @@ drop_list(dropping *d)
     rset_err         err = RSET_ERR_NONE;
     char            *name = list_name(d->l);
     rset_status      st;
+    bool             done;
 
     list_generations(d->l, &d->o->which, &all);
     d->generation = rset_generations_find(&all, &d->o->which);
@@ -179,10 +237,13 @@ drop_list(dropping *d)
     if (st != RSET_OK && d->j->rank == 0)
         print_error("%s", err.text);
     free(name);
-    if (st != RSET_OK || job_most(d->j, on_mine(d, check_open)) != 0 ||
-        job_most(d->j, on_mine(d, detach)) != 0 || job_most(d->j, on_mine(d, drop_one)) != 0)
+    if (st != RSET_OK)
         return EXITS_ERROR;
-    return EXITS_WELL;
+    take_mine(d);
+    done = job_most(d->j, on_mine(d, hold_one)) == 0 && job_most(d->j, on_mine(d, detach)) == 0 &&
+           job_most(d->j, on_mine(d, drop_one)) == 0;
+    release(d);
+    return done ? EXITS_WELL : EXITS_ERROR;
 }
 
 static int

@@ -144,6 +144,22 @@ count_named(const hosting *p, int *known_out, const member **other_out)
     return n;
 }
 
+/* Has one of their files such a name? Under the names of those that are only recorded others may lie: of a newer generation, where this
+ * is an old copy in another place. */
+static bool
+is_meant(const hosting *p)
+{
+    bool is = false;
+
+    for (const member *m = NULL; !is && (m = family_next(p->f, m)) != NULL;) {
+        char *path = m->seen != NULL ? new_path(p->o, m) : NULL;
+
+        is = path != NULL;
+        free(path);
+    }
+    return is;
+}
+
 static int
 refuse_some(const hosting *p, int n, const member *other)
 {
@@ -158,13 +174,14 @@ static int
 rename_family(hosting *p, int *found)
 {
     const member *other = NULL;
-    int           known, n, status = 0;
+    int           known, n, status;
 
+    if (!is_meant(p))
+        return EXITS_WELL;
+    ++*found;
     n = count_named(p, &known, &other);
-    *found += n > 0;
-    if (n > 0)
-        status = n == known ? exits_of(hosted_do(p, p->dry ? NULL : rename_hosted, p, tell))
-                            : refuse_some(p, n, other);
+    status = n == known ? exits_of(hosted_do(p, p->dry ? NULL : rename_hosted, p, tell))
+                        : refuse_some(p, n, other);
     free(p->hosted);
     return status;
 }

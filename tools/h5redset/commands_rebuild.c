@@ -6,6 +6,7 @@
 #include "files.h"
 #include "hosted.h"
 #include "judge.h"
+#include "looked.h"
 #include "owner.h"
 #include "parallel.h"
 #include "progress.h"
@@ -178,6 +179,17 @@ is_in_catalog(const catalog *c, const char *path)
     return false;
 }
 
+/* Is it the path of a file of which nothing is recorded there? A directory with nothing in it is no failure. */
+static bool
+is_unknown_file(const catalog *c, const char *path)
+{
+    rset_err ignored = RSET_ERR_NONE;
+    bool     is_directory = false;
+
+    (void)looked_is_directory(path, &is_directory, &ignored);
+    return !is_directory && !is_in_catalog(c, path);
+}
+
 /* Everything that there is of these files, or was, has been asked for. */
 static bool
 is_asked_whole(const family *f)
@@ -262,10 +274,24 @@ verify_tasks(job *j, const options *o, task *tasks, size_t n)
     progress_end();
 }
 
+/* What was named is as it should be, and others that were protected with it are not. */
+static int
+tell_others(const family *f)
+{
+    for (const member *m = NULL; (m = family_next(f, m)) != NULL;)
+        if (!m->asked && m->known != NULL && m->state != STATE_HEALTHY) {
+            print_error("%s: is %s, and not below a path that was named; name its directory too",
+                        member_path(m), state_looks[m->state].word);
+            break;
+        }
+    return family_exit_status(f);
+}
+
 static int
 rebuild_some(const job *j, const family *f, const options *o, const strings *search)
 {
-    int worst = 0;
+    bool sound = true;
+    int  worst = 0;
 
     if (f->renamed) {
         print_error("%s: was renamed, or others were that were protected with it: name all of "
@@ -274,9 +300,11 @@ rebuild_some(const job *j, const family *f, const options *o, const strings *sea
         return EXITS_ERROR;
     }
     for (const member *m = NULL; (m = family_next(f, m)) != NULL;)
-        if (comes_alone(f, m))
+        if (comes_alone(f, m)) {
+            sound = sound && m->state == STATE_HEALTHY;
             worst = exits_worse(worst, rebuild_member(j, m, o, search));
-    return worst;
+        }
+    return sound && rebuild_has_work(f) ? exits_worse(worst, tell_others(f)) : worst;
 }
 
 static int
@@ -337,7 +365,7 @@ tell_strays(const job *j, const catalog *c)
     for (size_t i = 0; i < c->nstrays; i++) {
         if (j->rank == 0)
             tell_stray(&c->strays[i]);
-        worst = exits_worse(worst, exit_status_of(&c->strays[i].decision));
+        worst = exits_worse(worst, exit_status_undone(&c->strays[i].decision));
     }
     return worst;
 }
@@ -348,7 +376,7 @@ rebuild_unknown(const job *j, const options *o, const catalog *c)
     int status = 0;
 
     for (size_t i = 0; j->size == 1 && i < o->paths.n; i++)
-        if (!is_in_catalog(c, o->paths.at[i])) {
+        if (is_unknown_file(c, o->paths.at[i])) {
             print_error("%s: nothing records it under this path, and files of several owners are "
                         "in sight: run h5redset as its owner",
                         o->paths.at[i]);
@@ -363,21 +391,23 @@ command_rebuild(job *j, const options *o, const picture *p)
     const catalog *c = &p->newest;
     const uint64_t owner = c->sightings->n > 0 ? c->sightings->at[0].owner : owner_self();
     strings        search = alone_search(o, c, owner);
+    bool           found = c->n + c->nstrays > 0;
     int            worst = rebuild_families(j, o, c, &search), status = tell_strays(j, c);
 
     if (j->rank == 0)
         report_deleted(c, "left alone; --deleted brings back what its redundancy covers");
     worst = exits_worse(worst, status);
     for (size_t i = 0; j->size == 1 && !c->of_many && i < o->paths.n; i++)
-        if (!is_in_catalog(c, o->paths.at[i]) && !wait_is_done(j, o->paths.at[i])) {
+        if (is_unknown_file(c, o->paths.at[i]) && !wait_is_done(j, o->paths.at[i])) {
             const int before = wait_refused(j);
 
+            found = true; /* or it is told that nothing is */
             status = rebuild_named(j, o->paths.at[i], o, &search);
             if (wait_settles(j, o->paths.at[i], before))
                 worst = exits_worse(worst, status);
         }
     strings_free(&search);
-    if (j->size > 1 && c->n + c->nstrays == 0 && j->rank == 0)
+    if (!found && j->rank == 0)
         print_error("nothing protected was found");
-    return j->size > 1 && c->n + c->nstrays == 0 ? EXITS_NOTHING : worst;
+    return found ? worst : exits_worse(worst, EXITS_NOTHING);
 }

@@ -1,6 +1,6 @@
 /* commands_remove.c: h5redset rm: files that were protected together go, with all that protects them; h5redset unprotect: what protects
- * files goes; and h5redset gc: what protects files that were deleted goes. The data goes first, on all processes: where that is cut
- * short after it, the rest is of files that were deleted, which gc removes. */
+ * files goes; and h5redset gc: what protects files that were deleted goes. Each step is done on all processes before the next one, so that
+ * what is left where it is cut short is known to the same command: the data first; what protects it; and last what says whose it was. */
 #include "commands.h"
 #include "exits.h"
 #include "files.h"
@@ -38,6 +38,26 @@ add(removal *r, const sighting *seen, const member *m)
     r->at[r->n++] = (piece){.seen = seen, .m = m};
 }
 
+static size_t
+take_members(removal *r, const family *f)
+{
+    size_t n = 0;
+
+    for (const member *m = NULL; (m = family_next(f, m)) != NULL;)
+        if (m->seen != NULL && m->asked) {
+            add(r, m->seen, m);
+            n++;
+        }
+    return n;
+}
+
+/* Nothing protects the file but its descriptor file: an earlier unprotect was cut short. */
+static bool
+is_begun(const member *m)
+{
+    return m->seen->there && m->seen->trouble == NULL && m->seen->said.has_desc;
+}
+
 /* How many there are on all processes. */
 static size_t
 take_pieces(removal *r)
@@ -51,11 +71,10 @@ take_pieces(removal *r)
             n++;
         }
     for (size_t i = 0; r->o->command == COMMAND_UNPROTECT && i < c->nfamilies; i++)
-        for (const member *m = NULL; (m = family_next(&c->families[i], m)) != NULL;)
-            if (m->seen != NULL && m->asked) {
-                add(r, m->seen, m);
-                n++;
-            }
+        n += take_members(r, &c->families[i]);
+    for (size_t i = 0; r->o->command == COMMAND_UNPROTECT && i < c->nstrays; i++)
+        if (is_begun(c->strays[i].sets->members))
+            n += take_members(r, &c->strays[i]);
     return n;
 }
 
@@ -168,16 +187,6 @@ remove_data(const files *f, rset_err *err)
     return st;
 }
 
-static rset_status
-remove_protection(const files *f, rset_err *err)
-{
-    rset_status st = rset_unmark(&f->local, err);
-
-    if (st == RSET_OK)
-        st = files_unprotect(f, err);
-    return st == RSET_OK ? rset_dir_sync(f->dir, err) : st;
-}
-
 /* Of all pieces. The exit status, the same on all processes. */
 static int
 on_all(const removal *r, rset_status (*step)(const files *f, rset_err *err))
@@ -234,7 +243,9 @@ remove_together(job *j, const options *o, const removable *what, bool tries)
     if (status == 0 && acts && o->command == COMMAND_RM)
         status = on_all(&r, remove_data);
     if (status == 0 && acts)
-        status = on_all(&r, remove_protection);
+        status = on_all(&r, files_unprotect_begin);
+    if (status == 0 && acts)
+        status = on_all(&r, files_unprotect_end);
     for (size_t i = 0; status == 0 && !tries && i < r.n; i++) {
         tell(&r, &r.at[i]);
         left |= settle_replaced(&r, &r.at[i]);

@@ -414,6 +414,7 @@ family_gather(catalog *c, family *f)
     f->generation = rset_generation_of_code(code);
     enter_all(c, f);
     family_note_renames(f);
+    family_note_copies(f);
     if (f->nsets > 0)
         add_lost_sets(f);
     for (member *m = NULL; (m = family_next(f, m)) != NULL;) {

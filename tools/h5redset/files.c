@@ -160,9 +160,22 @@ files_close(files *f)
 }
 
 rset_status
-files_unprotect(const files *f, rset_err *err)
+files_unprotect_begin(const files *f, rset_err *err)
 {
-    const rset_status st = rset_lost_forget(&f->local, err);
+    rset_status st = rset_unmark(&f->local, err);
 
-    return st == RSET_OK ? rset_unprotect(&f->local, err) : st;
+    if (st == RSET_OK)
+        st = rset_lost_forget(&f->local, err);
+    if (st == RSET_OK)
+        st =
+            rset_unprotect_begin(&f->local, f->evidence.has_desc ? f->evidence.desc.rank : -1, err);
+    return st == RSET_OK ? rset_dir_sync(f->dir, err) : st;
+}
+
+rset_status
+files_unprotect_end(const files *f, rset_err *err)
+{
+    const rset_status st = rset_unprotect(&f->local, err);
+
+    return st == RSET_OK ? rset_dir_sync(f->dir, err) : st;
 }

@@ -85,7 +85,9 @@ rset_status files_open_newest(const sighting *older, const strings *within, file
 /* May its directory be made? RSET_USAGE: at->within does not have it. RSET_IO: that cannot be seen. Local. */
 rset_status files_may_be(const files_place *at, rset_err *err);
 
-/* Removes all that protects them, and what was put aside: that first, since names that are noted outlast what has them. Local. */
-rset_status files_unprotect(const files *f, rset_err *err);
+/* Removes all that protects them, and what was put aside: that first, since names that are noted outlast what has them. In two steps, each
+ * done with the files of all ranks before the next one: all but the descriptor file, which says whose these are; and that. Local. */
+rset_status files_unprotect_begin(const files *f, rset_err *err);
+rset_status files_unprotect_end(const files *f, rset_err *err);
 
 #endif

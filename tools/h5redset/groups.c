@@ -229,3 +229,52 @@ family_note_renames(family *f)
         if (m->known != NULL && !m->own)
             note_path(m, first);
 }
+
+/* ---- copies ---- */
+
+/* `path` as it would be had it been copied as `recorded` was to `seen`, from below one directory to below another. NULL: it is not below the
+ * first one. A new string. */
+static char *
+copied_like(const char *recorded, const char *seen, const char *path)
+{
+    size_t n = strlen(recorded), k = strlen(seen);
+
+    for (size_t i = n, j = k; i > 0 && j > 0 && recorded[i - 1] == seen[j - 1]; i--, j--)
+        if (recorded[i - 1] == '/') {
+            n = i - 1;
+            k = j - 1;
+        }
+    return strncmp(path, recorded, n) == 0 && path[n] == '/'
+               ? must_print("%.*s%s", (int)k, seen, path + n)
+               : NULL;
+}
+
+/* Does this one's file lie where it would, had all been copied as that of `first` was? */
+static bool
+lies_along(const member *m, const member *first)
+{
+    char *path =
+        copied_like(recorded_path(first->known), first->seen->path, recorded_path(m->known));
+    const bool is = path != NULL && strcmp(path, m->seen->path) == 0;
+
+    free(path);
+    return is;
+}
+
+void
+family_note_copies(family *f)
+{
+    const member *first = NULL;
+
+    for (const member *m = NULL; (m = family_next(f, m)) != NULL;) {
+        if (!m->own || m->known == NULL)
+            continue;
+        first = first == NULL ? m : first;
+        if (!lies_along(m, first))
+            return;
+    }
+    for (member *m = NULL; first != NULL && (m = family_next(f, m)) != NULL;)
+        if (!m->own && m->known != NULL && m->belongs == NULL)
+            m->belongs = copied_like(recorded_path(first->known), first->seen->path,
+                                     recorded_path(m->known));
+}

@@ -117,6 +117,15 @@ merge_most(void *into, const void *other)
         *most = *(const int *)other;
 }
 
+bool
+job_reaches(const job *j, const char *host)
+{
+    for (int i = 0; host != NULL && i < j->size; i++)
+        if (strcmp(j->hosts[i], host) == 0)
+            return true;
+    return false;
+}
+
 int
 job_most(job *j, int value)
 {

@@ -29,6 +29,9 @@ rset_status job_share(job *j, sightings *list, rset_err *err);
 /* Prints what was done to a file, or is left of it; with the host where there are several processes. */
 void job_tell(const job *j, const char *host, const char *path, const char *what);
 
+/* Does a process run on that node? NULL: nobody knows which node it is. */
+bool job_reaches(const job *j, const char *host);
+
 /* The highest value that any process gives. Collective; -1 when that could not be found out. */
 int job_most(job *j, int value);
 

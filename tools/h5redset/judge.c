@@ -254,6 +254,7 @@ judge_stray(family *f)
     m->report = report_of(m, &f->standing);
     m->rank = -1;
     decide(f);
+    m->state = state_of(m, &f->decision);
 }
 
 /* ---- in a word ---- */

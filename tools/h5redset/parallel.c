@@ -320,7 +320,8 @@ is_left_for_later(const job *j, const family *f)
 static int
 tell_how_it_is(const job *j, const family *f)
 {
-    const int known = family_exit_status(f);
+    const int known =
+        f->superseded != 0 || f->elsewhere ? EXITS_WELL : exit_status_undone(&f->decision);
 
     if (is_left_for_later(j, f))
         return EXITS_WELL;

@@ -43,16 +43,6 @@ removable_has(const removable *r, const sighting *s)
 
 /* ---- may they go? ---- */
 
-/* Does a process run on that node? NULL: nobody knows which node it is. */
-static bool
-reaches(const removable *r, const char *host)
-{
-    for (int i = 0; host != NULL && i < r->j->size; i++)
-        if (strcmp(r->j->hosts[i], host) == 0)
-            return true;
-    return false;
-}
-
 /* Ranks of which nothing was seen, and whose files may lie on a node that nobody has looked at. `lone`: also of sets of one rank, whose
  * redundancy brings nothing back. */
 static int
@@ -64,7 +54,7 @@ count_out_of_sight(const removable *r, bool lone)
         const bool is_lone = r->f->sets[m->set].desc.scheme == &rset_scheme_single;
 
         n += m->seen == NULL && (lone || !is_lone) &&
-             !reaches(r, m->known != NULL ? m->known->host : NULL);
+             !job_reaches(r->j, m->known != NULL ? m->known->host : NULL);
     }
     return n;
 }
@@ -158,8 +148,19 @@ loses(const cat_set *set)
     return false;
 }
 
+/* Of a rank of which nothing is recorded nobody knows what its file is called. */
+static void
+tell_why(const family *f, const member *m, const char *why)
+{
+    if (member_name(m) != NULL)
+        print_error("%s: %s; --force does it all the same", member_path(m), why);
+    else
+        print_error("%s: the file of rank %d %s; --force does it all the same", family_name(f),
+                    m->rank, why);
+}
+
 static bool
-tell_of_set(const cat_set *set, bool speaks)
+tell_of_set(const family *f, const cat_set *set, bool speaks)
 {
     bool any = false;
 
@@ -171,7 +172,7 @@ tell_of_set(const cat_set *set, bool speaks)
             continue;
         any = true;
         if (speaks)
-            print_error("%s: %s; --force does it all the same", member_path(m), why);
+            tell_why(f, m, why);
     }
     return any;
 }
@@ -182,6 +183,8 @@ needed_tell(const catalog *c, bool speaks)
     bool any = false;
 
     for (size_t i = 0; i < c->n; i++)
-        any = (loses(c->sets[i]) && tell_of_set(c->sets[i], speaks)) || any;
+        any = (loses(c->sets[i]) &&
+               tell_of_set(&c->families[c->sets[i]->family], c->sets[i], speaks)) ||
+              any;
     return any;
 }
