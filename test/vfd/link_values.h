@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { VALUES = 30000 };
+enum { VALUES = 20000 };
 
 static const char *dir;
 static int         values[VALUES], found[VALUES];
