@@ -227,8 +227,13 @@ void
 rset_low_take(rset_low *low)
 {
     *low = (rset_low){0};
-    for (int fd = 0; fd < RSET_PRINTED; fd++)
-        low->taken[fd] = fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR | O_CLOEXEC) == fd;
+    for (int fd = 0; fd < RSET_PRINTED; fd++) {
+        const int got = fcntl(fd, F_GETFD) < 0 ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
+
+        low->taken[fd] = got == fd;
+        if (got >= 0 && got != fd) /* another thread has taken it meanwhile */
+            (void)close(got);
+    }
 }
 
 void
