@@ -52,7 +52,7 @@ check_together(const rset_config *config, rset_err *err)
                                   "2 to 8 patterns, separated by commas", err);
 }
 
-/* Lists of them are as long. */
+/* rset_search_list has room for so many. */
 static rset_status
 check_search(const rset_config *config, rset_err *err)
 {

@@ -215,7 +215,7 @@ static const struct {
     {"generation", TEXT(generation)}, {"job", TEXT(job)},       {"team", TEXT(team)},
 };
 
-/* They may be what they may be in a string, and mean the same. */
+/* The texts may be what they may be in a string, and mean the same. */
 static rset_status
 take_texts(const H5FD_redset_config_t *given, rset_config *config, rset_err *err)
 {

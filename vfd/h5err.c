@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { STACK_ROOM = 32 };
+enum { STACK_ROOM = 32, PLACE = RSET_HOST_NAME + 64 /* of what `where` says */ };
 
 static hid_t class_id = H5I_INVALID_HID;
 
@@ -103,7 +103,7 @@ rset_h5err_paused(void)
 
 /* Of this thread: scopes within scopes, of which the outermost knows what the program has set; and what was refused in it. */
 static _Thread_local int  depth;
-static _Thread_local char refused[RSET_ERR_TEXT + RSET_HOST_NAME + 64];
+static _Thread_local char refused[RSET_ERR_TEXT + PLACE];
 
 /* Is this the rank that the message says was waited for? */
 static bool
@@ -252,7 +252,7 @@ rset_h5err_push(const char *file, const char *func, unsigned line, hid_t major, 
                 const rset_err *err)
 {
     const char *base = strrchr(file, '/');
-    char        place[RSET_HOST_NAME + 64];
+    char        place[PLACE];
 
     if (err == NULL || err->status == RSET_OK)
         return;
@@ -271,7 +271,7 @@ rset_h5err_warn(const char *text)
 static void
 warn_here(const rset_err *err, int most)
 {
-    char place[RSET_HOST_NAME + 64], text[RSET_ERR_TEXT + sizeof place];
+    char place[PLACE], text[RSET_ERR_TEXT + PLACE];
 
     where(err, place, sizeof place);
     snprintf(text, sizeof text, "%s%s", err->text, place);

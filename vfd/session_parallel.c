@@ -149,8 +149,8 @@ encode_again(rset_session *session, const rset_agreed *a, rset_err *why)
     return st;
 }
 
-/* Those that there are are open, and this rank's is not there, as one that was never protected. Who only follows a link to it would read
- * fill values in its place (P2). */
+/* This rank's file, which was never protected, is not there; those that are there are open. Who only follows a link to it would read fill
+ * values in its place (P2). */
 static rset_status
 say_absent(const rset_session *session, rset_err *err)
 {

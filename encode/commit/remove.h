@@ -40,7 +40,7 @@ void rset_remove_after_recovery(const rset_local *local, const rset_evidence *fo
  * aside because it could not be had (newer.h, rset_lost_forget). */
 rset_status rset_unprotect(const rset_local *local, rset_err *err);
 
-/* The same but for the descriptor file, if it is that of `rank`. Where files of several ranks are unprotected, all ranks begin before one
+/* Removes all that rset_unprotect does but for the descriptor file, if it is that of `rank`. Where files of several ranks are unprotected, all ranks begin before one
  * calls rset_unprotect: so until nothing else is left of any, it says of each that it is one of these. */
 rset_status rset_unprotect_begin(const rset_local *local, int rank, rset_err *err);
 

@@ -185,13 +185,12 @@ can_apply(const rset_overlay *over, bool there)
 }
 
 rset_status
-rset_delta_has_base(rset_dir *dir, const char *base, const rset_overlay *over, bool *has_out,
-                    rset_err *err)
+rset_delta_has_base(rset_dir *dir, const char *base, const rset_overlay *over, bool *there_out,
+                    bool *has_out, rset_err *err)
 {
-    bool        there = false;
-    rset_status st = rset_dir_find_file(dir, base, NULL, &there, err);
+    const rset_status st = rset_dir_find_file(dir, base, NULL, there_out, err);
 
-    *has_out = can_apply(over, there);
+    *has_out = can_apply(over, *there_out);
     return st;
 }
 

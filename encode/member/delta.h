@@ -49,9 +49,9 @@ rset_status rset_delta_base(rset_dir *dir, const char *name, char **base_out, rs
 rset_status rset_delta_decide(rset_dir *dir, const char *name, rset_err *err);
 
 /* Is there what the update can be put into? The file `base`, whatever has become of it meanwhile: its checksums tell; or none, where the
- * update is all of it. RSET_IO: that cannot be told. Local. */
+ * update is all of it. *there_out: whether that file is there. RSET_IO: that cannot be told. Local. */
 rset_status rset_delta_has_base(rset_dir *dir, const char *base, const rset_overlay *over,
-                                bool *has_out, rset_err *err);
+                                bool *there_out, bool *has_out, rset_err *err);
 
 /* Puts the bytes of "<name>.redo" into the file, takes off its void mark, or gives it that if it `is_void` then, removes it. *done_out: false, and
  * nothing was changed, where there is nothing that it could be put into: what was in that is lost, and is computed anew from what

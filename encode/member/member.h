@@ -268,7 +268,7 @@ typedef enum rset_content {
     RSET_CONTENT_ALL   /* that of the redundancy files as well */
 } rset_content;
 
-/* What differs from what is recorded of it: data files, or the payload of a redundancy file. Zeroed: nothing does. */
+/* The bytes in which data files, or the payload of a redundancy file, differ from what is recorded of them. Zeroed: none do. */
 typedef struct rset_damage {
     rset_ranges bad; /* logical offsets, or those of the payload */
     bool

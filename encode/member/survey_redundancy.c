@@ -210,9 +210,8 @@ rset_survey_redundancy(rset_survey_run *s, const char *name, rset_name_kind kind
         if (st == RSET_OK)
             st = rset_delta_base(dir, name, &f.base, &own);
     }
-    f.seen = f.base != NULL && !rset_dir_lacks_file(dir, f.base);
     if (st == RSET_OK && f.base != NULL)
-        st = rset_delta_has_base(dir, f.base, &f.over, &based, &own);
+        st = rset_delta_has_base(dir, f.base, &f.over, &f.seen, &based, &own);
     f.alone = f.base != NULL && !based;
     if (st == RSET_OK)
         st = read_find(dir, parsed, &f, &own);

@@ -205,7 +205,7 @@ lists_too_few(const note *w, const char *const *names, size_t n, bool *lasting_o
     return too_few;
 }
 
-/* Before any of the new ones is added: none of them is there yet, and one that an earlier commit had made may be listed already. What a
+/* None of the new names is there yet, and one that an earlier commit had made may be listed: so this comes before any is added. What a
  * commit is about to make may be noted while its program notes a journal: so `lasting` ones are dropped by the next commit only. */
 static void
 drop_what_is_gone(note *w, bool lasting)

@@ -66,8 +66,10 @@ repair(rset_serial *v)
     if (st != RSET_OK)
         return st;
     own = &v->s.pieces[v->s.desc.member];
+    if (own->st == RSET_OK)
+        return RSET_OK;
     own->err.rank = -1; /* it is a thread's */
-    return own->st == RSET_OK ? RSET_OK : rset_fail_as(v->s.err, &own->err);
+    return rset_fail_as(v->s.err, &own->err);
 }
 
 /* What others have may matter: the own redundancy file does not say what the file should be, or a commit is in doubt. */

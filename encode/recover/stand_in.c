@@ -288,11 +288,11 @@ sum_up(stand_in *s)
 
         if (s->host_of[p] != a->world->rank || at->out.reason == RSET_REASON_DELETED)
             continue;
-        if (at->st == RSET_ABSENT)
-            at->err.status = RSET_LOST;
-        at->err.rank = -1; /* that of a job that has ended */
-        if (at->st != RSET_OK)
+        if (at->st != RSET_OK) {
+            at->err.status = at->st == RSET_ABSENT ? RSET_LOST : at->st;
+            at->err.rank = -1; /* that of a job that has ended */
             return rset_fail_as(s->r->err, &at->err);
+        }
         if (a->local->nfiles > 0 && strcmp(at->base, a->local->names[0]) == 0 &&
             strcmp(at->dir, rset_dir_path(a->local->dir)) == 0 && at->out.acted) {
             s->r->out->replaced = s->r->out->replaced || at->out.replaced;

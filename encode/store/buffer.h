@@ -23,7 +23,7 @@ enum {
                                    * core's own cache from one to the other */
 };
 
-/* Pure, as the next three. Bytes to allocate for a buffer of `len` bytes that may begin wherever rset_buffer_for_read or _write say. */
+/* How many bytes to allocate for a buffer of `len` bytes that may begin wherever rset_buffer_for_read or _write say. Pure, as the next three. */
 static inline size_t
 rset_buffer_size(size_t len)
 {
@@ -56,8 +56,8 @@ rset_buffer_for_write(void *room, uint64_t off)
     return rset_buffer_begin(room, off);
 }
 
-/* Memory for many buffers, `bytes` in all, that are written and read again and again; NULL: there is none. `*begin_out`: where they begin in
- * it. It is owned by the caller, who frees what is returned with free(). */
+/* Allocates memory for many buffers, `bytes` in all, that are written and read again and again; NULL: there is none. They begin at
+ * *begin_out. The caller owns what is returned, and frees it with free(). */
 uint8_t *rset_buffers_alloc(size_t bytes, uint8_t **begin_out);
 
 #endif

@@ -75,11 +75,11 @@ void rset_sys_use(const rset_sys *sys); /* NULL: back to the real ones; tests on
  * them. False: this system cannot do that. Local to the thread. */
 bool rset_sys_unshare_files(void);
 
-/* What a program prints goes to descriptors 0 to 2, whatever has them: where it has closed one, no file may get it (S4). */
+/* A program prints to descriptors 0 to 2, whatever has them: where it has closed one, no file may get it (S4). */
 enum { RSET_PRINTED = 3 };
 
-/* Those of 0 to 2 that are closed are open on nothing until _leave: what is opened meanwhile, by whomever, gets none of them. `low`: for
- * _leave. Local to the process. */
+/* rset_low_take opens those of 0 to 2 that are closed on nothing, until rset_low_leave: what anybody opens meanwhile gets none of them.
+ * *low says which they are. Local to the process. */
 typedef struct rset_low {
     bool taken[RSET_PRINTED];
 } rset_low;

@@ -159,11 +159,10 @@ drop_same(rset_dir *dir, const char *from, const char *to)
 {
     struct stat old, now;
 
-    if (strcmp(from, to) != 0 &&
-        rset_sys_now->fstatat(dir->fd, from, &old, AT_SYMLINK_NOFOLLOW) == 0 &&
-        rset_sys_now->fstatat(dir->fd, to, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
-        old.st_ino == now.st_ino && old.st_dev == now.st_dev)
-        (void)rset_sys_now->unlinkat(dir->fd, from, 0);
+    if (strcmp(from, to) != 0 && rset_dir_stat(dir, from, &old, NULL) == RSET_OK &&
+        rset_dir_stat(dir, to, &now, NULL) == RSET_OK && old.st_ino == now.st_ino &&
+        old.st_dev == now.st_dev)
+        (void)rset_dir_unlink(dir, from, NULL);
 }
 
 rset_status

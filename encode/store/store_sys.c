@@ -244,7 +244,7 @@ rset_low_leave(const rset_low *low)
             (void)close(fd);
 }
 
-/* S4. */
+/* The file that was opened, with another descriptor where it has one that a program prints to (S4). */
 static int
 raised(int fd)
 {

@@ -146,7 +146,7 @@ absent_is_not_an_error_of_the_system(void **state)
     assert_int_equal(rset_file_close(NULL, NULL), RSET_OK);
 }
 
-/* As rename(2) does not where both are one file. */
+/* rename(2) leaves the old name where both are one file. */
 static void
 what_was_renamed_has_its_old_name_no_more(void **state)
 {

@@ -28,7 +28,7 @@ path_of(const char *name)
     return at;
 }
 
-/* Of each rank and seed another length and content. */
+/* Each rank and seed has another length and content. */
 static inline hsize_t
 set_values(int seed)
 {

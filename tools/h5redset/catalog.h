@@ -161,12 +161,13 @@ size_t catalog_deleted(const catalog *c, const family **first_out);
 /* What comes of all that was asked for (exits.h). */
 int catalog_exit_status(const catalog *c);
 
-/* Of a rebuild that did nothing about such a decision: EXITS_ERROR where a program is changing the files, else as exit_status_of. */
-int exit_status_undone(const rset_decision *decision);
-
 /* The same of one decision, and of one family: what is superseded or elsewhere is no alarm. */
 int exit_status_of(const rset_decision *decision);
 int family_exit_status(const family *f);
+
+/* The exit status of a rebuild that did nothing about such a decision: EXITS_ERROR where a program is changing the files, else as
+ * exit_status_of. */
+int exit_status_undone(const rset_decision *decision);
 
 /* Of a generation: which commit of the files, counted from 1; 0: written by another program. */
 unsigned generation_number(uint64_t generation);

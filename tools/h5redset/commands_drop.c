@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What this process has of one rank's: the generation that goes, and the files that it is one of. */
+/* One rank's, of this process: the generation that goes, and the files that it is one of. */
 typedef struct piece {
     const sighting *s;
     files           f;
@@ -113,7 +113,7 @@ release(dropping *d)
     free(d->at);
 }
 
-/* Another piece of this process holds these files. */
+/* Does another piece of this process hold these files? */
 static bool
 is_held(const dropping *d, const piece *p)
 {
@@ -183,7 +183,7 @@ sees_newest(const file_list *l, int rank)
     return false;
 }
 
-/* Ranks of which this generation was not seen, and may be where nobody has looked. It has gone where the rank's newest file was seen,
+/* Counts the ranks of which this generation was not seen, and may be where nobody has looked. It has gone where the rank's newest file was seen,
  * and a process has looked at the place that is recorded, if one is. */
 static int
 count_out_of_sight(const dropping *d, const family *f)

@@ -124,40 +124,28 @@ tell(const hosting *p, int r)
     free(to);
 }
 
-/* How many of the ranks' files have a name of that form, and how many names are known; *other_out: a file that has another one. */
+/* How many of the ranks' files have a name of that form, and how many names are known; *other_out: a file that has another one. *meant_out:
+ * one that was seen has such a name. Under the names of those that are only recorded others may lie: of a newer generation, where this is an
+ * old copy in another place. */
 static int
-count_named(const hosting *p, int *known_out, const member **other_out)
+count_named(const hosting *p, int *known_out, bool *meant_out, const member **other_out)
 {
     int n = 0;
 
     *known_out = 0;
+    *meant_out = false;
     for (const member *m = NULL; (m = family_next(p->f, m)) != NULL;) {
         char *path = new_path(p->o, m);
 
         if (m->known != NULL || m->seen != NULL) {
             ++*known_out;
             n += path != NULL;
+            *meant_out = *meant_out || (path != NULL && m->seen != NULL);
             *other_out = path == NULL ? m : *other_out;
         }
         free(path);
     }
     return n;
-}
-
-/* Has one of their files such a name? Under the names of those that are only recorded others may lie: of a newer generation, where this
- * is an old copy in another place. */
-static bool
-is_meant(const hosting *p)
-{
-    bool is = false;
-
-    for (const member *m = NULL; !is && (m = family_next(p->f, m)) != NULL;) {
-        char *path = m->seen != NULL ? new_path(p->o, m) : NULL;
-
-        is = path != NULL;
-        free(path);
-    }
-    return is;
 }
 
 static int
@@ -174,12 +162,12 @@ static int
 rename_family(hosting *p, int *found)
 {
     const member *other = NULL;
-    int           known, n, status;
+    bool          meant;
+    int           known, n = count_named(p, &known, &meant, &other), status;
 
-    if (!is_meant(p))
+    if (!meant)
         return EXITS_WELL;
     ++*found;
-    n = count_named(p, &known, &other);
     status = n == known ? exits_of(hosted_do(p, p->dry ? NULL : rename_hosted, p, tell))
                         : refuse_some(p, n, other);
     free(p->hosted);

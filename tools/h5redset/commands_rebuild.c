@@ -274,7 +274,7 @@ verify_tasks(job *j, const options *o, task *tasks, size_t n)
     progress_end();
 }
 
-/* What was named is as it should be, and others that were protected with it are not. */
+/* Names one that was protected with what was named, and is not as it should be, as what was named is. The exit status. */
 static int
 tell_others(const family *f)
 {

@@ -51,7 +51,7 @@ take_members(removal *r, const family *f)
     return n;
 }
 
-/* Nothing protects the file but its descriptor file: an earlier unprotect was cut short. */
+/* Was an earlier unprotect cut short, so that nothing is left beside the file but its descriptor file? */
 static bool
 is_begun(const member *m)
 {

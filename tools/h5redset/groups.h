@@ -16,7 +16,7 @@ size_t *groups_find(const sightings *list);
  * where all that were renamed were in one way, and none has kept its name; else f->partly, if any was. */
 void family_note_renames(family *f);
 
-/* The same where the others are copies in another place: the file belongs there, beside them. */
+/* Notes where files that were not seen belong, if the others of the family are copies in another place: there, beside them. */
 void family_note_copies(family *f);
 
 #endif

@@ -148,7 +148,7 @@ loses(const cat_set *set)
     return false;
 }
 
-/* Of a rank of which nothing is recorded nobody knows what its file is called. */
+/* Nobody knows what the file is called of a rank of which nothing is recorded: its number is told instead. */
 static void
 tell_why(const family *f, const member *m, const char *why)
 {

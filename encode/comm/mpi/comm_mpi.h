@@ -99,7 +99,7 @@ typedef struct rset_mpi_known {
         others; /* its ranks are not those of MPI_COMM_WORLD, or have other numbers: by what this rank sees */
 } rset_mpi_known;
 
-/* What is known of a communicator. `parent` as above. Waits for nobody. RSET_USAGE: it is none that ranks could protect files with. */
+/* Fills *out with what this rank knows of the communicator; `parent` as above. Waits for nobody. RSET_USAGE: it is none that ranks could protect files with. */
 rset_status rset_mpi_know(const void *parent, rset_mpi_known *out, rset_err *err);
 
 /* Rank in MPI_COMM_WORLD of this process (FORMAT.md 4.4). */
